@@ -1,0 +1,1 @@
+"""Numbers: what confidences, decisions and prompts are worth, each with its interval."""

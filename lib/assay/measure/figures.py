@@ -1,0 +1,154 @@
+"""The decision figures at one operating point, each with its interval.
+
+The figures are shares of answers; their intervals count items, since repeated answers to one item are not
+independent. What each figure counts is defined once, in `outcomes` of the sweep.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from assay.measure.decide import Decisions, decide_table
+from assay.measure.intervals import Interval, clustered_proportion
+from assay.measure.sweep import ABSTAINED, DANGEROUS, RIGHT, RIGHT_ABSTAINED, SAFER, outcomes
+from assay.measure.table import UNREADABLE, AnswerTable, decision_names
+from assay.rules import Gate, Taxonomy
+
+
+@dataclass(frozen=True)
+class DecisionFigures:
+    """What the decisions of a set of answers amount to at one (threshold, tie margin).
+
+    Attributes
+    ----------
+    threshold, tie_margin : float
+    answers, items, unreadable : int
+    coverage : Interval
+        Share of answers acted on (not abstained).
+    accepted_accuracy : Interval
+        Share right among those acted on.
+    class_accuracy, caught, accepted_by_class : dict of str to Interval
+        By label; `accepted_by_class` by decided class. See the design's decision figures.
+    over_restriction : Interval
+        Among items whose label no gate names: share abstained or decided a class of higher rank.
+    dangerous : int
+        Answers neither right, abstained nor decided a safer class.
+    """
+
+    threshold: float
+    tie_margin: float
+    answers: int
+    items: int
+    unreadable: int
+    coverage: Interval
+    accepted_accuracy: Interval
+    class_accuracy: dict[str, Interval]
+    caught: dict[str, Interval]
+    accepted_by_class: dict[str, Interval]
+    over_restriction: Interval
+    dangerous: int
+
+    def gate(self, gate: Gate) -> Interval:
+        """Return the figure that a gate of at most one class bounds."""
+        if not gate.classes:
+            return self.accepted_accuracy
+        by_class = {
+            "class_accuracy": self.class_accuracy,
+            "caught": self.caught,
+            "accepted_accuracy": self.accepted_by_class,
+        }
+        return by_class[gate.metric][gate.classes[0]]
+
+
+def decision_figures(
+    answers: pd.DataFrame | AnswerTable,
+    taxonomy: Taxonomy,
+    threshold: float,
+    tie_margin: float = 0.10,
+    *,
+    classes: Iterable[str] | None = None,
+    confidence: float = 0.95,
+) -> DecisionFigures:
+    """Count the decisions at one operating point.
+
+    Parameters
+    ----------
+    answers : tidy frame or AnswerTable
+    taxonomy : Taxonomy
+    threshold, tie_margin : float in [0, 1]
+    classes : names, optional
+        Classes to report one by one: by default all of them up to 100, and the gated ones beyond.
+    confidence : float in (0, 1)
+        Two-sided confidence of every interval; Wilson at the effective number of items.
+    """
+    table = answers if isinstance(answers, AnswerTable) else AnswerTable.from_frame(answers, taxonomy)
+    decisions = decide_table(table, threshold, tie_margin)
+    return figures_of(table, decisions, threshold, tie_margin, classes=classes, confidence=confidence)
+
+
+def figures_of(
+    table: AnswerTable,
+    decisions: Decisions,
+    threshold: float,
+    tie_margin: float,
+    *,
+    classes: Iterable[str] | None = None,
+    confidence: float = 0.95,
+) -> DecisionFigures:
+    """Count decisions already made; see `decision_figures`."""
+    taxonomy = table.taxonomy
+    outcome = outcomes(table, np.arange(len(table)), decisions.code)
+    acted = (outcome == RIGHT) | (outcome == SAFER) | (outcome == DANGEROUS)
+    right = (outcome == RIGHT) | (outcome == RIGHT_ABSTAINED)
+    names = decision_names(taxonomy)
+    if classes is None:
+        classes = taxonomy.names if len(taxonomy.names) <= 100 else taxonomy.gated
+
+    def share(hits: NDArray[np.bool_], trials: NDArray[np.bool_]) -> Interval:
+        return clustered_proportion((hits & trials)[trials], trials[trials], table.item[trials], confidence)
+
+    labelled = {name: table.label == names.index(name) for name in classes}
+    gated = np.isin(table.label, [names.index(name) for name in taxonomy.gated])
+    everything = np.ones(len(table), dtype=bool)
+    return DecisionFigures(
+        threshold=threshold,
+        tie_margin=tie_margin,
+        answers=len(table),
+        items=len(np.unique(table.item)),
+        unreadable=int((table.predicted == UNREADABLE).sum()),
+        coverage=share(acted, everything),
+        accepted_accuracy=share(outcome == RIGHT, acted),
+        class_accuracy={name: share(right, of) for name, of in labelled.items()},
+        caught={name: share(outcome != DANGEROUS, of) for name, of in labelled.items()},
+        accepted_by_class={
+            name: share(outcome == RIGHT, acted & (decisions.code == names.index(name))) for name in labelled
+        },
+        over_restriction=share((outcome == ABSTAINED) | (outcome == SAFER), ~gated),
+        dangerous=int((outcome == DANGEROUS).sum()),
+    )
+
+
+def confusion(table: AnswerTable, decisions: Decisions) -> pd.DataFrame:
+    """Count decisions (columns) by label (rows); labels and decisions that never occur are left out."""
+    names = np.array(decision_names(table.taxonomy), dtype=object)
+    counts = pd.crosstab(
+        pd.Categorical(names[table.label], categories=names),
+        pd.Categorical(names[decisions.code], categories=names),
+    )
+    counts.index.name, counts.columns.name = "label", "decision"
+    return counts
+
+
+def misroutes(frame: pd.DataFrame, taxonomy: Taxonomy, threshold: float, tie_margin: float = 0.10) -> pd.DataFrame:
+    """Return the rows of `frame` whose decision is a dangerous misroute, with ``decision`` and ``reasons`` added."""
+    table = AnswerTable.from_frame(frame, taxonomy)
+    decisions = decide_table(table, threshold, tie_margin)
+    rows = np.flatnonzero(outcomes(table, np.arange(len(table)), decisions.code) == DANGEROUS)
+    names = np.array(decision_names(taxonomy), dtype=object)
+    found = frame.iloc[rows].copy()
+    found["decision"] = names[decisions.code[rows]]
+    found["reasons"] = [tuple(reason for reason, fired in decisions.fired.items() if fired[row]) for row in rows]
+    return found
