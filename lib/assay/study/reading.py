@@ -1,0 +1,251 @@
+"""Reading the files of a study: CSV, JSON Lines and parquet.
+
+Nothing is converted on the way in. Every CSV cell stays the text it is (``0042`` is no number), quoted line breaks stay
+inside their cell, and a byte-order mark is dropped. A file that is damaged, in another encoding or ragged is refused
+with its name and the first row that shows it; rows are never skipped, except lines with nothing on them.
+"""
+
+import codecs
+import csv
+import hashlib
+import io
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from assay.study.columns import Table
+from assay.study.errors import StudyError, listed, shown
+
+READERS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+"""File endings that are read."""
+
+_NULLABLE_INTEGERS = {
+    pa.int8(): pd.Int8Dtype(),
+    pa.int16(): pd.Int16Dtype(),
+    pa.int32(): pd.Int32Dtype(),
+    pa.int64(): pd.Int64Dtype(),
+    pa.uint8(): pd.UInt8Dtype(),
+    pa.uint16(): pd.UInt16Dtype(),
+    pa.uint32(): pd.UInt32Dtype(),
+    pa.uint64(): pd.UInt64Dtype(),
+    pa.bool_(): pd.BooleanDtype(),
+}
+"""Arrow types that would turn to floats or objects beside a null; a 16-digit id does not survive a float."""
+
+
+@dataclass(frozen=True)
+class FileSource:
+    """A file and how it is written.
+
+    Parameters
+    ----------
+    path : Path
+    name : str
+        What messages call it.
+    encoding : str
+        Of a CSV or JSON Lines file.
+    delimiter : str
+        One character between the cells of a CSV file.
+    skip_rows : int
+        Rows of a CSV file above its header, such as a title that a spreadsheet put there.
+    """
+
+    path: Path
+    name: str
+    encoding: str = "utf-8"
+    delimiter: str = ","
+    skip_rows: int = 0
+
+
+def read_table(source: FileSource) -> Table:
+    """Read one file as it is.
+
+    Returns
+    -------
+    Table
+        CSV cells are all text; JSON Lines values are what JSON says; parquet columns keep their types.
+
+    Raises
+    ------
+    StudyError
+        If the file is missing, empty, damaged, of an unknown kind or in another encoding, or has a column twice or
+        ragged rows.
+    """
+    ending = source.path.suffix.casefold()
+    if ending not in READERS:
+        hint = "; save a spreadsheet as CSV with its ids as text" if ending in (".xlsx", ".xls", ".ods") else ""
+        raise StudyError(f"{source.name}: files of this kind are not read, only {', '.join(READERS)}{hint}")
+    try:
+        if source.path.stat().st_size == 0:
+            raise StudyError(f"{source.name}: the file is empty", kind="empty_file")
+        if ending == ".parquet":
+            frame = _parquet(source)
+        elif ending in (".jsonl", ".ndjson"):
+            frame = _json_lines(source)
+        else:
+            frame = _csv(source, "\t" if ending == ".tsv" else source.delimiter)
+    except OSError as error:
+        raise StudyError(
+            f"{source.name}: cannot be read ({error.strerror or 'I/O error'})", kind="unreadable_file"
+        ) from None
+    if frame.empty:
+        raise StudyError(f"{source.name}: there are no rows", kind="empty_file")
+    return Table(source.name, frame, header=ending in (".csv", ".tsv"))
+
+
+def read_text(path: Path, name: str, encoding: str = "utf-8") -> str:
+    """Read a text file without its byte-order mark.
+
+    Raises
+    ------
+    StudyError
+        If its bytes are not text of that encoding; the message says which setting names another one.
+    """
+    content = path.read_bytes()
+    utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if codecs.lookup(encoding).name == "utf-8":
+        encoding = "utf-8-sig"
+        if utf16:
+            raise StudyError(f'{name}: the file is UTF-16, not UTF-8; set encoding = "utf-16"', kind="encoding")
+    try:
+        text = content.decode(encoding)
+    except (UnicodeError, ValueError) as error:
+        at = f" (byte {error.start + 1:,})" if isinstance(error, UnicodeDecodeError) else ""
+        raise StudyError(
+            f"{name}: the file is not {encoding.removesuffix('-sig')} text{at}; set encoding to what it is, such as "
+            '"utf-8", "utf-16", "latin-1" or "cp1252"',
+            kind="encoding",
+        ) from None
+    if "\0" in text:
+        raise StudyError(
+            f'{name}: holds NUL characters, so it is damaged or in another encoding; set encoding, such as "utf-16-le"',
+            kind="encoding",
+        )
+    return text
+
+
+def file_sha256(path: Path) -> str:
+    """Return the sha256 of a file's bytes, as 64 hex digits."""
+    with path.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _csv(source: FileSource, delimiter: str) -> pd.DataFrame:
+    text = read_text(source.path, source.name, source.encoding)
+    with _cells_of_any_length():
+        reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+        try:
+            rows = [row for row in reader if row]
+        except csv.Error as error:
+            raise StudyError(
+                f"{source.name}, line {reader.line_num}: not CSV ({error})", kind="unreadable_file"
+            ) from None
+    if len(rows) <= source.skip_rows:
+        raise StudyError(f"{source.name}: the file is empty", kind="empty_file")
+    header, body = rows[source.skip_rows], rows[source.skip_rows + 1 :]
+    for number, row in enumerate(body, start=1):
+        if len(row) != len(header):
+            raise StudyError(
+                f"{source.name}, data row {number} (header not counted): {len(row)} cells where the header has "
+                f"{len(header)}",
+                kind="unreadable_file",
+            )
+    columns = list(zip(*body, strict=True)) if body else [()] * len(header)
+    # A spreadsheet leaves columns without name or content at the right: those are no columns.
+    kept = [(name, cells) for name, cells in zip(header, columns, strict=True) if name.strip() or any(cells)]
+    _refuse_repeated([name for name, _ in kept], source.name)
+    return pd.DataFrame({name: pd.array(cells, dtype="str") for name, cells in kept}, index=pd.RangeIndex(len(body)))
+
+
+@contextmanager
+def _cells_of_any_length() -> Iterator[None]:
+    """Lift the reader's limit of 128 KiB a cell, which is one of the whole process, for as long as a file is read."""
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(limit)
+
+
+def _json_lines(source: FileSource) -> pd.DataFrame:
+    text = read_text(source.path, source.name, source.encoding)
+    rows: list[dict[str, Any]] = []
+    # Not splitlines: JSON may hold U+2028 and other separators unescaped.
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line, object_pairs_hook=_object)
+        except _RepeatedKeyError:
+            raise StudyError(f"{source.name}, line {number}: an object gives one key twice") from None
+        except (ValueError, RecursionError):
+            raise StudyError(f"{source.name}, line {number}: not JSON", kind="unreadable_file") from None
+        if not isinstance(row, dict):
+            raise StudyError(f"{source.name}, line {number}: must be a JSON object, one row", kind="unreadable_file")
+        rows.append(row)
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    if any(0xD800 <= ord(letter) <= 0xDFFF for name in names for letter in name):
+        raise StudyError(f"{source.name}: a key holds a lone surrogate, which is not text", kind="unreadable_file")
+    columns = {name: pd.Series([row.get(name) for row in rows], dtype=object) for name in names}
+    return pd.DataFrame(
+        {name: _plain_column(values) for name, values in columns.items()}, index=pd.RangeIndex(len(rows))
+    )
+
+
+class _RepeatedKeyError(ValueError):
+    """A JSON object with one key twice, the first of which a plain reader would lose in silence."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    row = dict(pairs)
+    if len(row) < len(pairs):
+        raise _RepeatedKeyError
+    return row
+
+
+def _plain_column(values: pd.Series) -> pd.Series:
+    """Give a column of nothing but text, or nothing but decimals, its own type; leave any other as what JSON gave."""
+    types = set(map(type, values))
+    try:
+        return values.astype("str" if types == {str} else float) if types in ({str}, {float}) else values
+    except UnicodeEncodeError:
+        return values  # Half a surrogate pair: whoever takes the column decides.
+
+
+def _parquet(source: FileSource) -> pd.DataFrame:
+    try:
+        with pq.ParquetFile(source.path) as file:
+            table = file.read()
+        names = table.column_names
+        columns = table.rename_columns([str(place) for place in range(len(names))])
+        frame: pd.DataFrame = columns.to_pandas(ignore_metadata=True, types_mapper=_NULLABLE_INTEGERS.get)
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
+            raise
+        raise StudyError(
+            f"{source.name}: not a whole parquet file (truncated or damaged)", kind="unreadable_file"
+        ) from None
+    _refuse_repeated(names, source.name)
+    for place, kind in enumerate(table.schema.types):
+        if pa.types.is_struct(kind):
+            frame[str(place)] = frame[str(place)].map(_fields_given, na_action="ignore")
+    return frame.set_axis(names, axis="columns").reset_index(drop=True)
+
+
+def _fields_given(struct: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that a row has: in a struct column every row has every field, if only as a null."""
+    return {name: value for name, value in struct.items() if value is not None}
+
+
+def _refuse_repeated(names: list[str], where: str) -> None:
+    for name, count in Counter(names).items():
+        if count > 1:
+            raise StudyError(f"{where}: {count} columns are called {shown(name)} (all columns: {listed(names)})")

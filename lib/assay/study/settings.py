@@ -1,0 +1,277 @@
+"""What `study.toml` says: where a study comes from, how its files are read, and what is asked of a policy.
+
+The file is read strictly. A key that is not known is refused with the nearest one that is, a path may not leave the
+study's folder, and the costs and prevalence, which reweight results, have to make sense on their own.
+"""
+
+import math
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from assay.rules import Taxonomy, TaxonomyError
+from assay.rules.answers import Calibration, Elicitation
+from assay.rules.documents import DocumentError, Fields
+from assay.study.columns import ColumnSource
+from assay.study.contract import Contract, read_contract
+from assay.study.errors import StudyError, listed, nearest, shown
+from assay.study.reading import FileSource, read_text
+from assay.study.tables import (
+    as_table,
+    column_sources,
+    file_source,
+    inside,
+    one_of,
+    open_table,
+    open_tables,
+    tag_sources,
+)
+
+ITEM_COLUMNS = ("item_id", "text", "label")
+"""What `[items]` may map."""
+
+ANSWER_COLUMNS = (
+    "item_id", "label", "model", "requested_model", "prompt", "run", "elicitation", "completion", "finish_reason",
+    "error", "asked_at", "latency_s", "prompt_tokens", "completion_tokens", "cost_usd",
+)  # fmt: skip
+"""What `[[answers]]` may map; what an answer says is the contract's to name."""
+
+ANNOTATION_COLUMNS = ("item_id", "label")
+"""What `[[annotators]]` may map."""
+
+_KEYS = (
+    "title", "source", "licence", "seed", "certification_share", "taxonomy", "gate", "contract", "items", "answers",
+    "annotators", "prompts", "prevalence", "costs",
+)  # fmt: skip
+_HOW = ("encoding", "delimiter", "skip_rows")
+_ITEMS = ("columns", "tags", "compare_within")
+_ANSWERS = ("calibration", "elicitation", "columns", "model", "prompt")
+_PREVALENCE_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True)
+class ItemsFile:
+    """Where the items are.
+
+    Parameters
+    ----------
+    source : FileSource or None
+        None where the answer files carry the labels themselves.
+    columns : mapping of str to ColumnSource
+        By the names of `ITEM_COLUMNS`; one that is left out is looked for under its own name.
+    tags : mapping of str to ColumnSource
+    compare_within : str
+        The tag whose values are data sets of their own, that are never pooled; empty where there is none.
+    """
+
+    source: FileSource | None = None
+    columns: Mapping[str, ColumnSource] = field(default_factory=dict)
+    tags: Mapping[str, ColumnSource] = field(default_factory=dict)
+    compare_within: str = ""
+
+
+@dataclass(frozen=True)
+class AnswersFile:
+    """One file of answers and where their confidences come from.
+
+    Parameters
+    ----------
+    source : FileSource
+    calibration : Calibration
+    elicitation : Elicitation or None
+        None for a classifier, and where the file has an `elicitation` column.
+    columns : mapping of str to ColumnSource
+        By the names of `ANSWER_COLUMNS`; one that is left out is looked for under its own name.
+    constants : mapping of str to str
+        The `model` or `prompt` of a file that has no such column.
+    """
+
+    source: FileSource
+    calibration: Calibration
+    elicitation: Elicitation | None
+    columns: Mapping[str, ColumnSource] = field(default_factory=dict)
+    constants: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class AnnotatorFile:
+    """The labels that one more person gave the items."""
+
+    annotator: str
+    source: FileSource
+    columns: Mapping[str, ColumnSource]
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What errors cost, each per question and at least 0, in `unit`.
+
+    Parameters
+    ----------
+    misroute : float
+        A dangerous misroute.
+    abstention : float
+        A question sent to a person.
+    over_restriction : float
+        A question answered more restrictively than it needed.
+    unit : str
+    """
+
+    misroute: float
+    abstention: float
+    over_restriction: float
+    unit: str = ""
+
+
+@dataclass(frozen=True)
+class StudySettings:
+    """Everything `study.toml` says."""
+
+    title: str
+    source: str
+    licence: str
+    seed: int
+    certification_share: float
+    taxonomy: Taxonomy
+    contract: Contract
+    items: ItemsFile
+    answers: tuple[AnswersFile, ...]
+    annotators: tuple[AnnotatorFile, ...] = ()
+    prompts: Mapping[str, Path] = field(default_factory=dict)
+    prevalence: Mapping[str, float] | None = None
+    costs: Costs | None = None
+
+
+def read_settings(folder: Path) -> StudySettings:
+    """Read the `study.toml` of a study folder.
+
+    Raises
+    ------
+    StudyError
+        If it is missing, not TOML (the line is named), has an unknown key, lacks one, or holds a value not allowed.
+    """
+    name = f"{folder.name}/study.toml"
+    path = folder / "study.toml"
+    try:
+        text = read_text(path, name)
+    except OSError as error:
+        raise StudyError(f"{name}: cannot be read ({error.strerror or 'I/O error'})") from None
+    try:
+        return _settings(tomllib.loads(text), folder, name)
+    except tomllib.TOMLDecodeError as error:
+        raise StudyError(f"{name}: not TOML: {error}") from None
+    except (DocumentError, TaxonomyError) as error:
+        raise StudyError(str(error) if str(error).startswith(name) else f"{name}: {error}") from None
+    except (RecursionError, ValueError) as error:
+        if isinstance(error, StudyError):
+            raise
+        # A nesting or a number that the TOML reader itself gives up on.
+        raise StudyError(f"{name}: not TOML") from None
+
+
+def check_share(value: object, name: str) -> float:
+    """Return a certification share, which lies strictly between 0 and 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
+        raise StudyError(f"{name} must lie strictly between 0 and 1, got {shown(value)}")
+    return float(value)
+
+
+def _settings(document: dict[str, Any], folder: Path, name: str) -> StudySettings:
+    fields = open_table(document, name, *_KEYS)
+    title, source, licence = fields.text("title"), fields.text("source"), fields.text("licence")
+    seed = fields.whole("seed")
+    share = check_share(fields.take("certification_share", 0.5), f"{name}.certification_share")
+    taxonomy = Taxonomy.from_dict({key: document[key] for key in ("taxonomy", "gate") if key in document})
+    answers = open_tables(fields.take("answers"), f"{name}.answers", "file", *_HOW, *_ANSWERS)
+    annotators = open_tables(fields.take("annotators", []), f"{name}.annotators", "file", *_HOW, "name", "columns")
+    if not answers:
+        raise StudyError(f"{name}.answers: at least one file of answers is needed")
+    return StudySettings(
+        title=title,
+        source=source,
+        licence=licence,
+        seed=seed,
+        certification_share=share,
+        taxonomy=taxonomy,
+        contract=read_contract(fields.take("contract"), f"{name}.contract", taxonomy),
+        items=_items_file(open_table(fields.take("items", {}), f"{name}.items", "file", *_HOW, *_ITEMS), folder),
+        answers=tuple(_answers_file(one, folder) for one in answers),
+        annotators=tuple(_annotator_file(one, folder) for one in annotators),
+        prompts=_prompts(fields.take("prompts", {}), folder, f"{name}.prompts"),
+        prevalence=_prevalence(fields.take("prevalence", None), taxonomy, f"{name}.prevalence"),
+        costs=_costs(fields.take("costs", None), f"{name}.costs"),
+    )
+
+
+def _items_file(fields: Fields, folder: Path) -> ItemsFile:
+    file = fields.text("file", None)
+    source = None if file is None else file_source(fields, folder, file)
+    columns = column_sources(fields, ITEM_COLUMNS)
+    tags = tag_sources(fields)
+    within = fields.text("compare_within", "")
+    if within and within not in tags:
+        raise StudyError(f"{fields.where}.compare_within: {shown(within)} is not a tag (the tags are {listed(tags)})")
+    return ItemsFile(source, columns, tags, within)
+
+
+def _answers_file(fields: Fields, folder: Path) -> AnswersFile:
+    source = file_source(fields, folder, fields.text("file"))
+    calibration = Calibration(one_of(fields, "calibration", list(Calibration)))
+    elicitation = fields.text("elicitation", None)
+    columns = column_sources(fields, ANSWER_COLUMNS)
+    constants = {key: value for key in ("model", "prompt") if (value := fields.text(key, None)) is not None}
+    if elicitation is not None and elicitation not in list(Elicitation):
+        raise StudyError(f"{fields.where}.elicitation must be one of {listed(Elicitation)}, got {shown(elicitation)}")
+    if calibration is Calibration.CLASSIFIER and elicitation is not None:
+        raise StudyError(f"{fields.where}.elicitation: a classifier's number is not elicited; leave it out")
+    for key in constants:
+        if key in columns:
+            raise StudyError(f"{fields.where}.{key}: named both as a column and as the same for every row")
+    return AnswersFile(source, calibration, Elicitation(elicitation) if elicitation else None, columns, constants)
+
+
+def _annotator_file(fields: Fields, folder: Path) -> AnnotatorFile:
+    source = file_source(fields, folder, fields.text("file"))
+    return AnnotatorFile(fields.text("name"), source, column_sources(fields, ANNOTATION_COLUMNS))
+
+
+def _prompts(table: object, folder: Path, where: str) -> dict[str, Path]:
+    prompts = {}
+    for name, given in as_table(table, where).items():
+        if not isinstance(given, str):
+            raise StudyError(f"{where}.{name} must be a file name, got {shown(given)}")
+        prompts[name] = inside(folder, given, f"{where}.{name}")
+        if not prompts[name].is_file():
+            raise StudyError(f"{where}.{name}: there is no file {shown(given)} in the study's folder")
+    return prompts
+
+
+def _prevalence(table: object, taxonomy: Taxonomy, where: str) -> dict[str, float] | None:
+    if table is None:
+        return None
+    shares = {}
+    for name, value in as_table(table, where).items():
+        if name not in taxonomy:
+            raise StudyError(f"{where}: {shown(name)} is not a class{nearest(name, taxonomy.names)}")
+        shares[name] = _number(value, f"{where}.{name}")
+    if not math.isclose(math.fsum(shares.values()), 1, abs_tol=_PREVALENCE_ROUNDING):
+        raise StudyError(f"{where}: the shares must sum to 1, got {math.fsum(shares.values()):.6g}")
+    return shares
+
+
+def _costs(table: object, where: str) -> Costs | None:
+    if table is None:
+        return None
+    fields = open_table(table, where, "misroute", "abstention", "over_restriction", "unit")
+    numbers = {
+        key: _number(fields.take(key), f"{where}.{key}") for key in ("misroute", "abstention", "over_restriction")
+    }
+    return Costs(**numbers, unit=fields.text("unit", ""))
+
+
+def _number(value: object, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < math.inf:
+        raise StudyError(f"{where} must be a number of at least 0, got {shown(value)}")
+    return float(value)

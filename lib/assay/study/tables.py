@@ -1,0 +1,110 @@
+"""Tables of `study.toml`, opened so that a key nobody knows is found before one that is missing for it."""
+
+import codecs
+from pathlib import Path, PurePosixPath
+from typing import Any, cast
+
+from assay.rules.documents import Fields
+from assay.study.columns import ColumnSource
+from assay.study.errors import StudyError, listed, nearest, shown
+from assay.study.reading import FileSource
+
+
+def open_table(value: object, where: str, *known: str) -> Fields:
+    """Return the fields of a table that may have the keys `known` and no others.
+
+    Raises
+    ------
+    StudyError
+        If it is no table, or has another key; the nearest of those allowed is suggested.
+    """
+    table = as_table(value, where)
+    for key in table:
+        if key not in known:
+            hint = nearest(key, known) or f" (known are {listed(known, at_most=20)})"
+            raise StudyError(f"{where}: unknown key {shown(key)}{hint}")
+    return Fields(table, where)
+
+
+def as_table(value: object, where: str) -> dict[str, Any]:
+    """Return a table whose keys are free, or raise `StudyError`."""
+    if not isinstance(value, dict):
+        raise StudyError(f"{where} must be a table, got {shown(value)}")
+    return value
+
+
+def open_tables(value: object, where: str, *known: str) -> list[Fields]:
+    """Return the fields of each table of an array of tables, each known by its position, counted from 1."""
+    if not isinstance(value, list):
+        raise StudyError(f"{where} must be an array of tables, [[{where.rpartition('.')[2]}]], got {shown(value)}")
+    return [open_table(one, f"{where}[{place}]", *known) for place, one in enumerate(value, start=1)]
+
+
+def one_of(fields: Fields, key: str, allowed: list[Any]) -> str:
+    """Take a string that has to be one of those allowed."""
+    value = fields.text(key)
+    if value not in allowed:
+        raise StudyError(
+            f"{fields.where}.{key} must be one of {listed(allowed)}, got {shown(value)}{nearest(value, allowed)}"
+        )
+    return cast(str, value)
+
+
+def file_source(fields: Fields, folder: Path, given: str) -> FileSource:
+    """Take how the file that a table names is written; `given` is its path inside the study's folder."""
+    encoding = fields.text("encoding", "utf-8")
+    delimiter = fields.text("delimiter", ",")
+    skip_rows = fields.whole("skip_rows", 0)
+    try:
+        known = codecs.lookup(encoding)._is_text_encoding
+    except (LookupError, ValueError):
+        known = False
+    if not known:
+        raise StudyError(
+            f'{fields.where}.encoding: {shown(encoding)} is no text encoding; "utf-8", "latin-1" and so on are'
+        )
+    if len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii():
+        raise StudyError(f"{fields.where}.delimiter must be one ASCII character, got {shown(delimiter)}")
+    return FileSource(
+        inside(folder, given, f"{fields.where}.file"), f"{folder.name}/{given}", encoding, delimiter, skip_rows
+    )
+
+
+def inside(folder: Path, given: str, where: str) -> Path:
+    """Return the path of a file of the study; one that leads out of its folder is refused."""
+    parts = PurePosixPath(given).parts
+    if not parts or given.startswith("/") or ".." in parts or "\\" in given or ":" in parts[0] or "\0" in given:
+        raise StudyError(f"{where} must be a path inside the study's folder, got {shown(given)}")
+    return folder.joinpath(*parts)
+
+
+def column_sources(fields: Fields, allowed: tuple[str, ...]) -> dict[str, ColumnSource]:
+    """Take the mapping `columns` of a table: what is wanted, and the column that has it."""
+    where = f"{fields.where}.columns"
+    table = fields.take("columns", {})
+    open_table(table, where, *allowed)
+    return {key: _column_source(value, f"{where}.{key}") for key, value in table.items()}
+
+
+def tag_sources(fields: Fields) -> dict[str, ColumnSource]:
+    """Take the tags of a table: a list of columns, or a mapping of tag to column."""
+    where = f"{fields.where}.tags"
+    given = fields.take("tags", {})
+    if isinstance(given, list) and all(isinstance(one, str) for one in given):
+        given = {name: name for name in given}
+    tags = {}
+    for name, value in as_table(given, where).items():
+        if not name.isidentifier():
+            raise StudyError(f"{where}: a tag is named by letters, digits and _, got {shown(name)}")
+        tags[name] = _column_source(value, f"{where}.{name}")
+    return tags
+
+
+def _column_source(value: object, where: str) -> ColumnSource:
+    if isinstance(value, str):
+        return ColumnSource(value)
+    fields = open_table(value, where, "column", "split", "part")
+    column, split, part = fields.text("column"), fields.text("split"), fields.whole("part")
+    if not split or part < 1:
+        raise StudyError(f"{where}: split must not be empty and part counts from 1")
+    return ColumnSource(column, split, part)
