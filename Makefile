@@ -7,7 +7,16 @@ STAMP := $(VENV)/.stamp
 # Compiled once here, imported many times later: kernels start in seconds instead of a quarter of a minute.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup lock report test test-long lab bench lint clean
+.PHONY: help setup lock report test test-long lab bench lint clean
+
+help:
+	@echo "make report     run every notebook on every shipped study into reports/index.html"
+	@echo "make test       run the tests; make test-long adds the simulations"
+	@echo "make lab        open JupyterLab in notebooks/"
+	@echo "make bench      print the benchmark table"
+	@echo "make lint       check formatting, style, types and notebooks"
+	@echo "make lock       resolve the dependencies again"
+	@echo "make clean      remove what was made"
 
 setup: $(STAMP)
 

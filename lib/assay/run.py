@@ -1,0 +1,277 @@
+"""Running a notebook strictly: checked parameters, a kernel of its own, limits in time, nothing half-written.
+
+Everything that can be wrong beforehand (parameters, kernel, places to write) is found before a kernel starts. A run
+that finishes leaves the executed notebook and, if asked, its page; a run that does not leaves the notebook as far as it
+came, named ``.partial.ipynb``, no page, and an error that names the cell.
+"""
+
+import asyncio
+import contextlib
+import difflib
+import os
+import tempfile
+import time
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from nbformat import NotebookNode
+
+from assay.files import repository_root, write_whole
+from assay.kernel import RunError, require_kernel, run_cells
+from assay.notebook import (
+    declared_parameters,
+    find_notebook,
+    give_parameters,
+    read_notebook,
+    shown_path,
+    stored,
+    without_secrets,
+)
+from assay.parameters import NOTEBOOKS, check, check_against_literals
+from assay.record import record_path, run_name
+
+__all__ = ["Plan", "RunError", "RunResult", "complete", "execute", "prepare", "run_notebook"]
+
+Result = TypeVar("Result")
+
+CELL_TIMEOUT = 600.0
+RUN_TIMEOUT = 1800.0
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """What a finished run left: files (None where none was asked for) and its time in seconds."""
+
+    notebook: Path
+    html: Path | None
+    record: Path | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that has passed every check and is ready to start."""
+
+    notebook: Path
+    content: NotebookNode
+    kernel: str
+    output: Path
+    html: Path | None
+    record: Path | None
+    cell_timeout: float
+    run_timeout: float
+    home: str = ""
+
+    @property
+    def partial(self) -> Path:
+        """Where the notebook goes if the run does not finish."""
+        return self.output.with_name(f"{self.output.stem}.partial.ipynb")
+
+
+def run_notebook(
+    path: str | Path,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    output: str | Path | None = None,
+    html: str | Path | None = None,
+    cell_timeout: float = CELL_TIMEOUT,
+    run_timeout: float = RUN_TIMEOUT,
+    kernel: str | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> RunResult:
+    """Run one notebook.
+
+    Parameters
+    ----------
+    path : str or pathlib.Path
+        The notebook: a file, or the name of one in ``notebooks/``.
+    parameters : mapping of str to object, optional
+        Values for the names in its parameters cell, plain Python literals.
+    output : str or pathlib.Path, optional
+        Where the executed notebook goes; by default ``reports/notebooks/`` under the repository root.
+    html : str or pathlib.Path, optional
+        Where its page goes, if one is wanted.
+    cell_timeout, run_timeout : float
+        Most seconds for one cell and for the whole run, above 0.
+    kernel : str, optional
+        Name of the kernel; by default the one that the notebook names.
+    progress : callable, optional
+        Told after each cell how many of how many are done.
+
+    Returns
+    -------
+    RunResult
+        The files and the time taken.
+
+    Raises
+    ------
+    assay.parameters.ParameterError
+        A parameter is refused; no kernel was started.
+    assay.study.StudyError
+        There is no such study.
+    assay.notebook.NotebookError
+        There is no such notebook, or it cannot be read.
+    RunError
+        The run could not start or did not finish.
+    """
+    plan = prepare(
+        path, parameters, output=output, html=html, cell_timeout=cell_timeout, run_timeout=run_timeout, kernel=kernel
+    )
+    return complete(execute(plan, progress=progress))
+
+
+def prepare(
+    path: str | Path,
+    parameters: Mapping[str, object] | None = None,
+    *,
+    output: str | Path | None = None,
+    html: str | Path | None = None,
+    cell_timeout: float = CELL_TIMEOUT,
+    run_timeout: float = RUN_TIMEOUT,
+    kernel: str | None = None,
+    home: str = "",
+) -> Plan:
+    """Check all of a run that can be checked beforehand.
+
+    Arguments and errors are those of `run_notebook`; ``home`` is the address of an index that the page links back to.
+    """
+    for name, limit in (("cell_timeout", cell_timeout), ("run_timeout", run_timeout)):
+        if not limit > 0:
+            raise RunError(f"{name} must be a number of seconds above 0, got {limit:g}", misuse=True)
+    file = find_notebook(path)
+    content = read_notebook(file)
+    given = dict(parameters or {})
+    name, record = _check_parameters(file.stem, content, given)
+    give_parameters(content, given)
+    kernel = kernel or content.metadata.get("kernelspec", {}).get("name", "python3")
+    require_kernel(kernel, file.name)
+    plan = Plan(
+        notebook=file,
+        content=content,
+        kernel=kernel,
+        output=Path(output or repository_root() / "reports" / "notebooks" / f"{name}.ipynb").absolute(),
+        html=Path(html).absolute() if html is not None else None,
+        record=record,
+        cell_timeout=cell_timeout,
+        run_timeout=run_timeout,
+        home=home,
+    )
+    if plan.output.suffix != ".ipynb":
+        raise RunError(f"output must be a file that ends in .ipynb, got {shown_path(plan.output)}", misuse=True)
+    if plan.output.resolve() == file.resolve():
+        raise RunError(f"output must not be the notebook itself, {shown_path(file)}", misuse=True)
+    for place in filter(None, (plan.output, plan.html, plan.record)):
+        _check_writable(place)
+    return plan
+
+
+async def execute(
+    plan: Plan,
+    environment: Mapping[str, str] | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> RunResult:
+    """Run a notebook that `prepare` has checked.
+
+    Parameters
+    ----------
+    plan : Plan
+        The run.
+    environment : mapping of str to str, optional
+        Variables set for the kernel on top of those of this process.
+    progress : callable, optional
+        Told after each cell how many of how many are done.
+
+    Returns
+    -------
+    RunResult
+        The files and the time taken.
+
+    Raises
+    ------
+    RunError
+        The run did not finish; the notebook as far as it came is beside the output.
+    """
+    began = time.monotonic()
+    # What an earlier run left must not pass for a result of this one.
+    for stale in filter(None, (plan.output, plan.html, plan.partial, plan.record)):
+        stale.unlink(missing_ok=True)
+    try:
+        await run_cells(
+            plan.content,
+            title=plan.notebook.name,
+            kernel=plan.kernel,
+            cell_timeout=plan.cell_timeout,
+            run_timeout=plan.run_timeout,
+            environment={**os.environ, **(environment or {})},
+            progress=progress,
+        )
+    except BaseException:
+        with contextlib.suppress(OSError):
+            write_whole(plan.partial, stored(plan.content))
+        raise
+    try:
+        write_whole(plan.output, stored(plan.content))
+        if plan.html is not None:
+            from assay.show.pages import notebook_page
+
+            page = notebook_page(without_secrets(plan.content), name=plan.notebook.stem, home=plan.home)
+            write_whole(plan.html, page.encode())
+    except OSError as error:
+        raise RunError(f"cannot write the results of {plan.notebook.name}: {error.strerror}", misuse=True) from None
+    record = plan.record if plan.record is not None and plan.record.exists() else None
+    return RunResult(plan.output, plan.html, record, time.monotonic() - began)
+
+
+def study_folder(name: str) -> Path:
+    """Find the folder of a study by name or path, without reading the study.
+
+    Raises
+    ------
+    assay.study.StudyError
+        There is none.
+    """
+    from assay.study import StudyError, find_studies
+
+    if (Path(name) / "study.toml").is_file():
+        return Path(name).absolute()
+    found = find_studies()
+    if name not in found:
+        near = difflib.get_close_matches(name, found, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"studies found: {', '.join(found) or 'none'}"
+        raise StudyError(f"there is no study {name!r}; {hint}", kind="unknown_study")
+    return found[name]
+
+
+def complete(work: Coroutine[object, object, Result]) -> Result:
+    """Run a coroutine to its end, also from within a notebook, whose own event loop is running already."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(work)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        return pool.submit(asyncio.run, work).result()
+
+
+def _check_parameters(stem: str, content: NotebookNode, given: dict[str, object]) -> tuple[str, Path | None]:
+    """Check the parameters; give the name of the run's files and the place of its record, if it has a model."""
+    declared = declared_parameters(content)
+    if stem not in NOTEBOOKS:
+        check_against_literals(given, declared, stem)
+        return stem, None
+    settings = check(stem, {name: value for name, value in {**declared, **given}.items() if value is not ...})
+    study_folder(settings.study)
+    return run_name(stem, settings), record_path(stem, settings)
+
+
+def _check_writable(place: Path) -> None:
+    if place.is_dir():
+        raise RunError(f"cannot write {shown_path(place)}: it is a folder", misuse=True)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place.parent):
+            pass
+    except OSError as error:
+        raise RunError(f"cannot write {shown_path(place)}: {error.strerror}", misuse=True) from None
