@@ -1,13 +1,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from assay.measure.decide import decide
 from assay.measure.figures import decision_figures
 from assay.measure.sweep import SweepPlan, breakpoints, sweep
 from assay.measure.table import AnswerTable
 from assay.rules import Classification, ContextRule, Gate, LabelClass, Taxonomy, apply_safety_rules
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 NAMES = ("a", "b", "c", "d")
 hundredths = st.integers(0, 100).map(lambda value: value / 100)

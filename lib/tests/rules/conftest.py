@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from assay.rules import ContextRule, LabelClass, Taxonomy
 
 VECTORS = Path(__file__).parents[1] / "vectors"

@@ -1,9 +1,10 @@
 from decimal import Decimal
 
 import pytest
-from assay.rules import at_least, below, gap_within, nano
 from hypothesis import given
 from hypothesis import strategies as st
+
+from assay.rules import at_least, below, gap_within, nano
 
 hundredths = st.integers(0, 100).map(lambda value: value / 100)
 shares = st.floats(0, 1)

@@ -85,7 +85,8 @@ def test_a_known_field_given_twice_or_left_out_is_not_json(field):
     assert kind(json.dumps({key: one for key, one in json.loads(text).items() if key != field})) == "not_json"
 
 
-@given(reasons.filter(bool))
+# Repeated backticks would be fences, which the vectors look for inside a reason too.
+@given(reasons.filter(lambda reason: reason and "`" not in reason))
 def test_a_reason_over_500_code_points_is_cut_to_499_and_an_ellipsis(unit):
     reason = (unit * 501)[:500]
     assert parse_verdict(written(Verdict("match", 1, reason))).reason == reason

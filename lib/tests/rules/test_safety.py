@@ -1,9 +1,10 @@
 import dataclasses
 
 import pytest
-from assay.rules import Classification, LabelClass, Taxonomy, apply_safety_rules
 from hypothesis import given
 from hypothesis import strategies as st
+
+from assay.rules import Classification, LabelClass, Taxonomy, apply_safety_rules
 
 NAMES = ("historical", "reference", "unclear", "procedural", "advisory")
 hundredths = st.integers(0, 100).map(lambda value: value / 100)

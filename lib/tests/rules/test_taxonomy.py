@@ -2,9 +2,10 @@ import subprocess
 import sys
 
 import pytest
-from assay.rules import Gate, LabelClass, Taxonomy, TaxonomyError
 from hypothesis import given
 from hypothesis import strategies as st
+
+from assay.rules import Gate, LabelClass, Taxonomy, TaxonomyError
 
 PLANT = """
 title = "ignored here"

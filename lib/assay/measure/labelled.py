@@ -1,0 +1,88 @@
+"""Labelled answers from a file: what `assay check` reads."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from assay.rules import Taxonomy
+from assay.rules.parsing import AnswerFields
+from assay.study import ClassificationContract, StudyError, TableContract, load_study
+from assay.study.columns import ColumnSource, Table
+from assay.study.errors import nearest, shown
+from assay.study.reading import FileSource, read_table
+from assay.study.readings import Readings, read_columns, read_completions
+
+_ORIGIN = ("calibration", "elicitation", "model", "prompt", "prompt_sha256")
+
+
+def read_labelled(path: Path, taxonomy: Taxonomy) -> pd.DataFrame:
+    """Read answers with their labels, in the order of the file.
+
+    Parameters
+    ----------
+    path : Path
+        A CSV, JSON Lines or parquet file with the columns ``label`` (empty: not labelled yet), ``calibration``, and
+        either ``predicted`` and ``confidence`` in [0, 1], or ``completion``, the text that the model wrote. Used where
+        present: ``item_id``, ``run``, ``alternatives``, ``missing_context``, ``elicitation``, ``model``, ``prompt``,
+        ``prompt_sha256``. Or the folder of a study, whose own settings then say how its answers are written.
+    taxonomy : Taxonomy
+        Of the policy to be checked; every label must be one of its classes or its abstain name.
+
+    Returns
+    -------
+    DataFrame
+        Tidy, as `Study.answers`; labels are missing where the file has none.
+
+    Raises
+    ------
+    StudyError
+        If the file cannot be read, lacks a column, or a label is unknown; file, row and column are named.
+    """
+    if path.is_dir():
+        return load_study(path).answers
+    table = read_table(FileSource(path, path.name))
+    columns = {"label": _labels(table, taxonomy)}
+    if table.has(ColumnSource("item_id")):
+        columns["item_id"] = table.identifiers(ColumnSource("item_id"), "the item id")
+    if table.has(ColumnSource("run")):
+        columns["run"] = table.numbers(ColumnSource("run"), "the run", whole=True).fillna(1).astype("int64")
+    for name in _ORIGIN:
+        if name == "calibration" or table.has(ColumnSource(name)):
+            columns[name] = table.text(ColumnSource(name), f"the {name}")
+    said = _readings(table, taxonomy)
+    columns["predicted"] = pd.Series(said.predicted, dtype="str")
+    columns["confidence"] = pd.Series(said.confidence)
+    columns["alternatives"] = pd.Series(said.alternatives, dtype=object)
+    columns["missing_context"] = pd.Series(said.missing_context, dtype=object)
+    return pd.DataFrame(columns)
+
+
+def _labels(table: Table, taxonomy: Taxonomy) -> pd.Series:
+    labels = table.text(ColumnSource("label"), "the label")
+    known = (*taxonomy.names, taxonomy.abstain)
+    unknown = (labels.notna() & ~labels.isin(known)).to_numpy()
+    if unknown.any():
+        row = int(np.argmax(unknown))
+        label = labels.iloc[row]
+        raise StudyError(
+            f"{table.at(row)}, column 'label': {shown(label)} is not a class of the policy{nearest(label, known)}",
+            kind="unknown_label",
+        )
+    return labels
+
+
+def _readings(table: Table, taxonomy: Taxonomy) -> Readings:
+    completion = ColumnSource("completion")
+    if table.has(completion) and not table.has(ColumnSource("predicted")):
+        return read_completions(
+            table.raw(completion, "the completion"), None, ClassificationContract(AnswerFields()), taxonomy
+        )
+    contract = TableContract(
+        alternatives=_name_of(table, "alternatives"), missing_context=_name_of(table, "missing_context")
+    )
+    return read_columns(table, contract, taxonomy)
+
+
+def _name_of(table: Table, column: str) -> str | None:
+    return column if table.has(ColumnSource(column)) else None
