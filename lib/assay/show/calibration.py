@@ -1,0 +1,224 @@
+"""The tables and findings of notebook 10: is the confidence real?"""
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from assay.measure.agreement import annotator_agreement
+from assay.measure.calibration_report import CalibrationReport, by_tag
+from assay.measure.classwise import MIN_ITEMS, class_calibration
+from assay.measure.clustering import compare_clustering
+from assay.measure.hygiene import Hygiene
+from assay.measure.intervals import Interval
+from assay.show.reliability import histograms, reliability
+from assay.show.tables import Table
+from assay.show.words import Words, count, listed, short_interval, with_interval
+from assay.study import Series, Study
+
+__all__ = [
+    "classes",
+    "errors",
+    "findings",
+    "headline",
+    "histograms",
+    "humans",
+    "hygiene_findings",
+    "hygiene_table",
+    "notes",
+    "reliability",
+    "repeats",
+    "scale_of",
+    "scores",
+    "subgroups",
+]
+
+
+def hygiene_table(looks: Sequence[Hygiene]) -> Table:
+    """One row per series of what its confidences look like."""
+    rows = []
+    for one in looks:
+        row = {
+            "series": one.name,
+            **{name: value for name, value in one.row().items() if name not in (*one.series, "note")},
+        }
+        rows.append({name.replace("_", " "): value for name, value in row.items()})
+    shares = [name for name in rows[0] if name.endswith("share")] if rows else []
+    return Table(
+        pd.DataFrame(rows),
+        caption="Hygiene of the stated confidences; shares are of readable answers",
+        name="hygiene",
+        formats=dict.fromkeys(shares, ".3f"),
+    )
+
+
+def hygiene_findings(looks: Sequence[Hygiene], scale: int = 1) -> Words:
+    """Say of each series what a reader should know before any curve."""
+    return Words(*(" ".join(one.findings(scale)) for one in looks))
+
+
+def errors(reports: Sequence[CalibrationReport]) -> Table:
+    """One row per series: how far the stated confidence is off, beside what a calibrated model would show."""
+    rows = []
+    for report in reports:
+        summary, test = report.summary, report.summary.test
+        rows.append(
+            {
+                "series": report.series.name,
+                "items": summary.items,
+                "answers": summary.answers,
+                "unreadable": summary.unreadable,
+                "right, %": short_interval(summary.accuracy),
+                "mean confidence, %": 100 * summary.confidence,
+                "ECE, equal mass": summary.ece_mass,
+                "equal width": summary.ece_width,
+                "debiased": summary.ece_debiased,
+                "smooth ECE": summary.smooth.error,
+                "ECE of one answer per item": test.ece if test else None,
+                "calibrated: mean": test.calibrated_mean if test else None,
+                "calibrated: 95 % under": test.calibrated_high if test else None,
+                "p": _p(test.p_value) if test else "not tested",
+            }
+        )
+    three = (
+        *("ECE, equal mass", "equal width", "debiased", "smooth ECE", "ECE of one answer per item"),
+        *("calibrated: mean", "calibrated: 95 % under"),
+    )
+    caption = "Calibration errors; the last columns test one answer per item against a calibrated model"
+    formats = dict.fromkeys(three, ".3f") | {"mean confidence, %": ".1f"}
+    return Table(pd.DataFrame(rows), caption=caption, name="calibration-errors", formats=formats)
+
+
+def scores(reports: Sequence[CalibrationReport]) -> Table:
+    """One row per series: scores, the parts of the Brier score, order, and the calibration line."""
+    rows = [
+        {
+            "series": report.series.name,
+            "Brier": _score(report.summary.brier.interval),
+            "miscalibration": report.summary.decomposition.miscalibration,
+            "discrimination": report.summary.decomposition.discrimination,
+            "uncertainty": report.summary.decomposition.uncertainty,
+            "log loss, nats": _score(report.summary.log_loss.interval),
+            "certain and wrong": report.summary.log_loss.certain_and_wrong,
+            "AUROC": _score(report.summary.ranking.auroc),
+            "intercept": _score(report.summary.line.intercept),
+            "slope": _score(report.summary.line.slope),
+        }
+        for report in reports
+    ]
+    caption = (
+        "Scores with 95 % intervals over items; miscalibration less discrimination plus uncertainty is the Brier score"
+    )
+    formats = dict.fromkeys(("miscalibration", "discrimination", "uncertainty"), ".3f")
+    return Table(pd.DataFrame(rows), caption=caption, name="scores", formats=formats)
+
+
+def findings(reports: Sequence[CalibrationReport]) -> Words:
+    """Say of each series whether its confidence can be taken at its word, and whether it orders answers at all."""
+    return Words(*(f"{report.series.name}: {' '.join(report.summary.findings())}" for report in reports))
+
+
+def notes(reports: Sequence[CalibrationReport]) -> Words:
+    """Return what a reader must know of the figures, each remark once, with the series it is about."""
+    about: dict[str, list[str]] = {}
+    for report in reports:
+        for note in report.summary.notes:
+            about.setdefault(note, []).append(report.series.name)
+    return Words(*(f"{_about(names, len(reports))}: {note}." for note, names in about.items()))
+
+
+def repeats(reports: Sequence[CalibrationReport]) -> Words:
+    """Compare intervals that count items with ones that take repeated answers for independent, for one series."""
+    repeated = [report for report in reports if report.judged.repeated]
+    if not repeated:
+        return Words("Every item has one answer per series, so answers and items are the same count here.")
+    return Words(f"{repeated[0].series.name}: {' '.join(compare_clustering(repeated[0].judged).findings())}")
+
+
+def classes(series: Sequence[Series], names: Sequence[str]) -> Table | Words:
+    """Class-wise calibration, for classes of `MIN_ITEMS` items or more."""
+    enough = [
+        one for one in series if one.answers.drop_duplicates("item_id")["label"].value_counts().max() >= MIN_ITEMS
+    ]
+    if not enough:
+        return Words(f"No class labels {MIN_ITEMS} items or more, so classes by themselves would show only noise.")
+    tables = []
+    for one in enough:
+        labels = one.answers.drop_duplicates("item_id")["label"].value_counts()
+        kept = [name for name in names if labels.get(name, 0) >= MIN_ITEMS]
+        tables.append(class_calibration(one.answers, kept).assign(series=one.name))
+    frame = pd.concat(tables, ignore_index=True)
+    shares = zip(frame["frequency"], frame["frequency_low"], frame["frequency_high"], strict=True)
+    frame["frequency"] = [_bounds(*share) for share in shares]
+    shown = frame.drop(columns=["frequency_low", "frequency_high"]).rename(columns=lambda name: name.replace("_", " "))
+    order = ["series", *(name for name in shown.columns if name != "series")]
+    three = ("confidence", "brier", "ece", "ece calibrated mean", "ece calibrated high", "p value", "p holm")
+    caption = f"Calibration of each class that labels {MIN_ITEMS} items or more; p is adjusted within a series (Holm)"
+    return Table(shown[order], caption=caption, name="classes", formats=dict.fromkeys(three, ".3f"))
+
+
+def subgroups(series: Sequence[Series]) -> Table | Words:
+    """Accuracy against mean confidence by every tag of the items."""
+    tables = [table for one in series if len(table := by_tag(one))]
+    if not tables:
+        return Words("The items of this study carry no tags, so there are no subgroups to look at.")
+    frame = pd.concat(tables, ignore_index=True)
+    frame["accuracy"] = [short_interval(one) for one in frame["accuracy"]]
+    return Table(
+        frame.rename(columns={"accuracy": "right, %", "confidence": "mean confidence"}),
+        caption="Stated confidence against what was right, by tag; a small group has a wide interval",
+        name="by-tag",
+        formats={"mean confidence": ".3f", "gap": "+.3f"},
+        max_rows=100,
+    )
+
+
+def humans(study: Study) -> Words:
+    """Say how well people agree on the labels: a ceiling for what a model can be seen to reach."""
+    agreements = annotator_agreement(study)
+    if not agreements:
+        return Words("One label per item: how well people agree, and so how high a model can reach, is not known here.")
+    return Words(
+        *(
+            f"{one.first} and {one.second} give the same label to {with_interval(one.agreement)} of "
+            f"{count(one.agreement.n, 'item')} (kappa {one.kappa:.2f})."
+            for one in agreements
+        )
+    )
+
+
+def headline(reports: Sequence[CalibrationReport]) -> str:
+    """Return one sentence for the index of a report."""
+    if not reports:
+        return "No readable answer"
+    worst = max(reports, key=lambda report: abs(report.gap))
+    direction = "over" if worst.gap > 0 else "under"
+    rejected = sum(report.rejected for report in reports)
+    return (
+        f"{rejected} of {len(reports)} series are not calibrated (p at most 0.05); widest gap: {worst.series.name}, "
+        f"{abs(100 * worst.gap):.0f} points {direction}confident"
+    )
+
+
+def scale_of(study: Study) -> int:
+    """Return the scale on which the study's confidences were written, 1 or 100."""
+    return int(getattr(study.contract, "scale", 1))
+
+
+def _about(names: Sequence[str], of: int) -> str:
+    if len(names) == of > 1:
+        return "Every series"
+    return listed(names, most=4)
+
+
+def _score(interval: Interval | None) -> str:
+    if interval is None or not interval.known:
+        return "not defined"
+    return _bounds(interval.estimate, interval.low, interval.high)
+
+
+def _bounds(estimate: float, low: float, high: float) -> str:
+    return "not defined" if pd.isna(estimate) else f"{estimate:.3f} ({low:.3f}, {high:.3f})"
+
+
+def _p(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"

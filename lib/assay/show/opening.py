@@ -1,0 +1,86 @@
+"""Opening a study for a notebook: what was asked for, what that leaves, and what a reader must know of it."""
+
+import html
+from dataclasses import dataclass
+
+from assay.parameters import Settings
+from assay.show.tables import html_table
+from assay.show.words import count, listed
+from assay.study import Study, load_study
+from assay.study.series import Series, each_series
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A study restricted to what a notebook's settings ask for; shows itself as a paragraph and a table.
+
+    Attributes
+    ----------
+    whole : Study
+        As loaded.
+    study : Study
+        Restricted.
+    series : list of Series
+    remarks : tuple of str
+        What was restricted and why, a sentence each.
+    """
+
+    whole: Study
+    study: Study
+    series: list[Series]
+    remarks: tuple[str, ...]
+
+    def _repr_html_(self) -> str:
+        study = self.study
+        answers = study.answers
+        lines = [
+            f"{study.title}. {count(len(study.items), 'item')}, {count(len(answers), 'answer')} in {len(self.series)} series; "
+            f"{int(answers['error'].notna().sum()):,} of the answers are unreadable.",
+            f"Source: {study.source}. Licence: {study.licence}.",
+            *self.remarks,
+        ]
+        paragraphs = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+        frame = study.series()
+        return paragraphs + html_table(
+            frame, caption="The series: answers of one model and prompt with one kind of confidence"
+        )
+
+    def __repr__(self) -> str:
+        return f"{self.study.title}: {count(len(self.study.answers), 'answer')} in {len(self.series)} series"
+
+
+def open_study(settings: Settings) -> Opened:
+    """Load the study that settings name and restrict it to their model, prompt, confidence, tags and part.
+
+    A study that says its items compare only within a tag (``compare_within``) is restricted to that tag's largest
+    group unless the settings choose one.
+    """
+    whole = load_study(settings.study)
+    if settings.seed is not None and settings.seed != whole.seed:
+        remarks = [f"The items are split by seed {settings.seed}, not by the study's own, {whole.seed}."]
+        whole = whole.with_seed(settings.seed)
+    else:
+        remarks = []
+    tags = settings.selection
+    within = whole.compare_within
+    if within and within not in tags:
+        sizes = whole.items[f"tag_{within}"].value_counts()
+        tags = {**tags, within: str(sizes.index[0])}
+        others = [f"{name} ({count(int(size), 'item')})" for name, size in sizes.iloc[1:].items()]
+        remarks.append(
+            f"Items compare only within a {within}: this looks at {sizes.index[0]} ({count(int(sizes.iloc[0]), 'item')}); "
+            f"left for a run of their own: {listed(others)}."
+        )
+    study = whole.select(
+        model=settings.model,
+        prompt=settings.prompt,
+        elicitation=settings.elicitation,
+        calibration=settings.calibration,
+        tags=tags or None,
+        part=None if settings.part == "all" else settings.part,
+    )
+    if settings.part != "all":
+        remarks.append(f"Only the {settings.part} part of the study's split: {count(len(study.items), 'item')}.")
+    for row in whole.excluded.itertuples():
+        remarks.append(f"Left out of {row.source}: {row.count:,} ({row.reason}).")
+    return Opened(whole, study, each_series(study), tuple(remarks))

@@ -1,0 +1,306 @@
+"""The parts of the page that a safety reviewer reads and signs (notebook 90)."""
+
+import html
+from collections.abc import Mapping, Sequence
+
+import pandas as pd
+
+from assay.measure.decide import decide_table
+from assay.measure.figures import confusion, decision_figures, misroutes
+from assay.measure.operating import gate_name, named_figures, worst_slack
+from assay.measure.planning import labels_needed
+from assay.measure.tuning import CERTIFIED, Tuned
+from assay.show.opening import Opened
+from assay.show.tables import Table
+from assay.show.thresholds import HOW
+from assay.show.words import Words, count, listed, percent, short_interval, with_interval
+
+STEPS = (-0.10, -0.05, 0.0, 0.05, 0.10)
+"""How far around the operating point the sensitivity table looks, in thresholds and in tie margins."""
+
+MOST_CLASSES = 12
+
+
+def evaluated(opened: Opened) -> Table:
+    """What was evaluated: a row per series with its prompt, dates and counts."""
+    rows = []
+    for series in opened.series:
+        answers = series.answers
+        dates = answers["asked_at"].dropna() if "asked_at" in answers else pd.Series(dtype="str")
+        digest = opened.whole.prompt_sha256(series.prompt)
+        rows.append(
+            {
+                "model": series.model,
+                "prompt": series.prompt,
+                "prompt sha256": digest[:12] if digest else "not kept",
+                "confidence": " ".join(part for part in (series.calibration, series.elicitation) if part).replace(
+                    "_", " "
+                ),
+                "asked": f"{dates.min()[:10]} to {dates.max()[:10]}" if len(dates) else "not recorded",
+                "items": series.items,
+                "answers": len(answers),
+                "unreadable": int(answers["error"].notna().sum()),
+                "why unreadable": _kinds(answers),
+            }
+        )
+    return Table(pd.DataFrame(rows), caption="What was evaluated, one row per series", name="evaluated")
+
+
+def verdicts(tuned: Sequence[Tuned]) -> Words:
+    """The verdict of each series, in words."""
+    lines = [f"{one.series.name}: {one.certificate.verdict.upper()}. {one.certificate.reason}" for one in tuned]
+    return Words(*lines)
+
+
+def selection(tuned: Sequence[Tuned], opened: Opened) -> Words:
+    """How many policies and prompts were tried, and what kept the choice off the items that judge it."""
+    models, prompts = (opened.study.answers[name].nunique() for name in ("model", "prompt"))
+    candidates = sum(one.certificate.candidates for one in tuned)
+    tested = sum(one.certificate.candidates_tested for one in tuned)
+    passed = sum(one.certificate.candidates_passed for one in tuned)
+    split = [one.certificate for one in tuned if one.certificate.tuning_items]
+    paragraphs = [
+        f"{count(models, 'model')}, {count(prompts, 'prompt')}, {count(len(tuned), 'series', 'series')}; "
+        f"{count(candidates, 'candidate policy', 'candidate policies')} that the counts tell apart, of which {tested:,} were "
+        f"tested and {passed:,} passed.",
+    ]
+    if split:
+        sizes = sorted({f"{one.tuning_items:,} items to tune, {one.tested_items:,} to certify" for one in split})
+        paragraphs.append(
+            "Candidates were put in order on the tuning items alone and tested on the certification items in that order, "
+            f"until the first that failed ({listed(sizes)}; "
+            f"split by a hash of the item id and seed {opened.whole.seed}). The chance of certifying a policy that misses a "
+            "gate is at most the stated delta for each series by itself."
+        )
+        if len(tuned) > 1:
+            paragraphs.append(
+                f"The {len(tuned)} series are certified apart. Picking the best of several certified series afterwards "
+                f"spends the allowance {len(tuned)} times over: with that in mind, each should be tested at delta divided by "
+                f"{len(tuned)}."
+            )
+    else:
+        paragraphs.append(
+            "There are too few labels for any split, so nothing was tested: every figure describes all items, and the point "
+            "shown was picked on the very items it is shown on."
+        )
+    return Words(*paragraphs)
+
+
+def leading(tuned: Sequence[Tuned]) -> list[Tuned]:
+    """Pick the series that the details describe: for each kind of confidence, the certified one with most coverage.
+
+    Where none is certified, the one whose gates come closest to their targets.
+    """
+    best: dict[tuple[str, str], Tuned] = {}
+    for one in tuned:
+        kind = (one.series.calibration, one.series.elicitation)
+        if kind not in best or _merit(one) > _merit(best[kind]):
+            best[kind] = one
+    return list(best.values())
+
+
+def leading_words(chosen: Sequence[Tuned], tuned: Sequence[Tuned]) -> Words:
+    """Say which series the details below describe, and why."""
+    return Words(
+        *(
+            f"Details for {one.series.calibration.replace('_', ' ')} {one.series.elicitation} confidence: {one.series.name}, "
+            f"threshold {one.threshold:.3g}, tie margin {one.tie_margin:.3g} ({HOW[one.how]}). "
+            + (
+                "Of its certified policies, the one with the most coverage on the tuning part."
+                if one.how == CERTIFIED
+                else f"The closest to its gates of {count(len(tuned), 'series', 'series')}; it carries no promise."
+            )
+            for one in chosen
+        )
+    )
+
+
+def decisions(one: Tuned) -> Table:
+    """Decisions by label with counts; the rarest classes are pooled where there are many."""
+    decided = decide_table(one.table, one.threshold, one.tie_margin)
+    counts = confusion(one.table, decided)
+    keep = list(counts.sum(axis=1).sort_values(ascending=False).index[:MOST_CLASSES])
+    if len(counts) > MOST_CLASSES or counts.shape[1] > MOST_CLASSES + 1:
+        abstain = one.table.taxonomy.abstain
+        rows = counts.index.map(lambda name: name if name in keep else "other classes")
+        columns = counts.columns.map(lambda name: name if name in (*keep, abstain) else "other classes")
+        counts = counts.groupby(rows).sum().T.groupby(columns).sum().T
+    frame = counts.reset_index(names="label")
+    frame["all"] = frame.drop(columns="label").sum(axis=1)
+    caption = f"What was decided (columns) for items of each label (rows): {one.series.name}, counts of answers"
+    return Table(frame, caption=caption, name="decisions")
+
+
+def dangerous(one: Tuned, opened: Opened) -> Table | Words:
+    """Every dangerous misroute at the operating point, with the question, the decision and why."""
+    found = misroutes(one.series.answers, one.table.taxonomy, one.threshold, one.tie_margin)
+    if found.empty:
+        return Words(f"{one.series.name}: no dangerous misroute among {count(len(one.table), 'answer')}.")
+    texts = opened.study.items.set_index("item_id")["text"]
+    text = found["item_id"].map(texts).fillna("")
+    frame = pd.DataFrame(
+        {
+            "item": found["item_id"],
+            "run": found["run"],
+            "text": text.where(text != "", "(the data hold no text)"),
+            "label": found["label"],
+            "model said": found["predicted"],
+            "confidence": found["confidence"],
+            "decision": found["decision"],
+            "reasons": [", ".join(reasons) or "none" for reasons in found["reasons"]],
+        }
+    )
+    caption = f"Dangerous misroutes: {one.series.name}, {len(frame):,} of {len(one.table):,} answers"
+    return Table(frame, caption=caption, name="misroutes", max_rows=60, formats={"confidence": ".2f"})
+
+
+def subgroups(one: Tuned) -> Table | Words:
+    """The gates' figures at the operating point for every value of every tag."""
+    answers = one.series.answers
+    rows = []
+    for tag in [name for name in answers.columns if name.startswith("tag_")]:
+        for value, group in answers[answers[tag].fillna("") != ""].groupby(tag, observed=True):
+            figures = decision_figures(
+                group, one.table.taxonomy, one.threshold, one.tie_margin, classes=one.table.taxonomy.gated
+            )
+            named = named_figures(figures, one.gates)
+            row: dict[str, object] = {"tag": tag.removeprefix("tag_"), "value": value, "items": figures.items}
+            rows.append(row | {f"{name}, %": short_interval(interval) for name, interval in named.items()})
+    if not rows:
+        return Words("The items carry no tags, so there are no subgroups to look at.")
+    caption = f"Subgroups at the operating point: {one.series.name}; shares in percent with 95 % intervals over items"
+    return Table(pd.DataFrame(rows), caption=caption, name="subgroups")
+
+
+def sensitivity(one: Tuned) -> Table:
+    """The figures a little away from the operating point: how much hangs on its exact place."""
+    rows = []
+    for name, base, other in (
+        ("threshold", one.threshold, one.tie_margin),
+        ("tie margin", one.tie_margin, one.threshold),
+    ):
+        for value in sorted({round(min(1.0, max(0.0, base + step)), 9) for step in STEPS}):
+            point = (value, other) if name == "threshold" else (other, value)
+            figures = decision_figures(one.table, one.table.taxonomy, *point, classes=one.table.taxonomy.gated)
+            row: dict[str, object] = {
+                "moved": name,
+                "threshold": point[0],
+                "tie margin": point[1],
+                "here": "operating point" if value == base else "",
+            }
+            named = named_figures(figures, one.gates)
+            rows.append(row | {f"{key}, %": short_interval(interval) for key, interval in named.items()})
+    caption = f"Around the operating point: {one.series.name}; one setting moved at a time"
+    formats = {"threshold": ".3g", "tie margin": ".3g"}
+    return Table(pd.DataFrame(rows), caption=caption, name="sensitivity", formats=formats)
+
+
+def limits(opened: Opened, tuned: Sequence[Tuned]) -> Words:
+    """What the data cannot show."""
+    study = opened.whole
+    labels = opened.study.items["label"].value_counts()
+    lines = [
+        f"Labels: {count(len(opened.study.items), 'item')} in {count(len(labels), 'class', 'classes')}, from "
+        f"{int(labels.min()):,} to {int(labels.max()):,} a class. A figure of a class of few items has a wide interval however "
+        "many answers there are.",
+    ]
+    if study.prevalence is None:
+        lines.append(
+            "Coverage, accepted accuracy and over-restriction depend on how often each class is asked for. The mix here is the "
+            "test set's, not production's; class accuracy and caught do not depend on it."
+        )
+    if study.annotations.empty:
+        lines.append("There is one label per item, so how often people would disagree with it is not known.")
+    if any(one.series.repeated for one in tuned):
+        lines.append("Items were asked several times; gates count one answer per item, and intervals count items.")
+    if any(not opened.whole.prompt_sha256(series.prompt) for series in opened.series):
+        lines.append(
+            "The text of some prompts is not kept with the data, so which prompt was certified cannot be checked."
+        )
+    lines.append(
+        "The certificate is about items drawn like these from the same source. It says nothing of another model version, "
+        "prompt, kind of confidence or population of questions."
+    )
+    return Words(*lines)
+
+
+def drift_plan(tuned: Sequence[Tuned]) -> Words:
+    """How the policy is to be watched, with the labels that a fall would take to be seen."""
+    lines = [
+        "Label a steady sample of production answers, keep them in one growing file, and run assay check on it as often as "
+        "wanted: its bound allows for looking repeatedly."
+    ]
+    for gate in tuned[0].gates:
+        hoped = min(0.999, (1 + gate.target) / 2)
+        needed = labels_needed(gate.target, hoped, gate.delta)
+        lines.append(
+            f"{gate_name(gate)}: showing {percent(gate.target, 0)} afresh takes about {_labels(needed)} if the true rate is "
+            f"{percent(hoped)}; a true rate further below the target is seen with fewer."
+        )
+    lines.append("A new model version, prompt or kind of confidence ends the policy at once: it is refused by name.")
+    return Words(*lines)
+
+
+def provenance(facts: Mapping[str, object]) -> Table:
+    """Where everything came from: one row per fact."""
+    rows = [{"what": name, "value": "not known" if value is None else str(value)} for name, value in facts.items()]
+    return Table(pd.DataFrame(rows), caption="Provenance", name="provenance")
+
+
+class SignOff:
+    """A block to sign on paper or in the printed PDF."""
+
+    def __init__(self, statement: str) -> None:
+        self.statement = statement
+
+    def __repr__(self) -> str:
+        return f"{self.statement} Name: ________ Role: ________ Date: ________ Signature: ________"
+
+    def _repr_html_(self) -> str:
+        fields = "".join(
+            f'<div class="assay-line"><span>{html.escape(name)}</span></div>'
+            for name in ("Name", "Role", "Decision (accept, accept with conditions, reject)", "Date", "Signature")
+        )
+        return f'<section class="assay-signoff" aria-label="Sign-off"><p>{html.escape(self.statement)}</p>{fields}</section>'
+
+
+def sign_off(tuned: Sequence[Tuned], opened: Opened) -> SignOff:
+    """Return the block to sign, naming exactly what is accepted by it."""
+    certified = [one for one in tuned if one.certificate.passed]
+    if not certified:
+        return SignOff(
+            f"I have read this page about {opened.whole.title}. No policy is certified by it; signing accepts none."
+        )
+    named = [f"{one.series.name} (threshold {one.threshold:.3g}, tie margin {one.tie_margin:.3g})" for one in certified]
+    policies = listed(named, most=20)
+    return SignOff(
+        f"I have read this page about {opened.whole.title} and decide on the certified policies: {policies}."
+    )
+
+
+def headline(tuned: Sequence[Tuned]) -> str:
+    """Return one sentence for the index of a report."""
+    certified = [one for one in tuned if one.certificate.passed]
+    if certified:
+        best = max(certified, key=lambda one: one.figures.coverage.estimate)
+        return (
+            f"PASS for {len(certified)} of {len(tuned)} series; {best.series.name} acts on "
+            f"{with_interval(best.figures.coverage)}"
+        )
+    verdict = "FAIL" if all(one.certificate.verdict == "fail" for one in tuned) else "UNDECIDED"
+    return f"{verdict}: no policy is certified in {count(len(tuned), 'series', 'series')}"
+
+
+def _merit(one: Tuned) -> tuple[bool, float, float]:
+    t, m = one.counts.at(one.threshold, one.tie_margin)
+    slack = float(worst_slack(one.counts, one.gates)[t, m])
+    return one.certificate.passed, one.figures.coverage.estimate if one.certificate.passed else slack, slack
+
+
+def _kinds(answers: pd.DataFrame) -> str:
+    kinds = answers["error"].dropna().value_counts()
+    return ", ".join(f"{kind} {number:,}" for kind, number in kinds.items()) or "none"
+
+
+def _labels(needed: int | None) -> str:
+    return "more than 10,000 labels" if needed is None else count(needed, "label")

@@ -1,0 +1,345 @@
+"""The pictures, tables and findings of notebook 20: which threshold and which tie margin, and what they buy."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from assay.measure.operating import gate_name, named_figures
+from assay.measure.tuning import CERTIFIED, DESCRIPTIVE, FAVOURED, GIVEN, Tuned
+from assay.rules import Taxonomy
+from assay.show.decisions import (
+    coverage_scale,
+    draw_along,
+    draw_plane,
+    draw_safety_against_coverage,
+    plane_key,
+    safety_against_coverage,
+)
+from assay.show.figure import Figure
+from assay.show.style import house_style, outer_labels_only, panel_name, panels
+from assay.show.tables import Table
+from assay.show.words import Words, count, listed, percent, sentence, short_interval, with_interval
+
+MOST_PANELS = 16
+
+HOW = {
+    CERTIFIED: "certified",
+    GIVEN: "given beforehand",
+    FAVOURED: "favoured by the tuning part, not certified",
+    DESCRIPTIVE: "best of all items as observed, not certified",
+}
+
+
+def criterion(tuned: Sequence[Tuned], taxonomy: Taxonomy) -> Table:
+    """The gates, and how many items each series has to judge them by."""
+    rows = []
+    for gate in tuned[0].gates:
+        of = gate.classes[0] if gate.classes else "all accepted answers"
+        held = [_held(one, gate.classes) for one in tuned]
+        rows.append(
+            {
+                "gate": gate_name(gate),
+                "of": of,
+                "target": gate.target,
+                "allowed chance of a false pass": gate.delta,
+                "items held": f"{min(held):,}" if min(held) == max(held) else f"{min(held):,} to {max(held):,}",
+            }
+        )
+    caption = f"The acceptance criterion of {taxonomy.abstain!r}-or-act decisions, fixed in study.toml"
+    return Table(pd.DataFrame(rows), caption=caption, name="criterion")
+
+
+def operating_table(tuned: Sequence[Tuned]) -> Table:
+    """One row per series: its operating point and every figure there, in percent with 95 % intervals over items."""
+    rows = []
+    for one in tuned:
+        row: dict[str, object] = {
+            "series": one.series.name,
+            "items": one.figures.items,
+            "answers": one.figures.answers,
+            "unreadable": one.figures.unreadable,
+            "threshold": one.threshold,
+            "tie margin": one.tie_margin,
+        }
+        for name, interval in named_figures(one.figures, one.gates).items():
+            row[f"{name}, %"] = short_interval(interval)
+        if any(not gate.classes for gate in one.gates):
+            row["dangerous or wrong, answers"] = one.figures.dangerous
+        row["point chosen as"] = HOW[one.how]
+        rows.append(row)
+    formats = {"threshold": ".3g", "tie margin": ".3g"}
+    caption = "Each series at its own operating point; shares in percent with 95 % intervals that count items"
+    return Table(pd.DataFrame(rows), caption=caption, name="operating-points", formats=formats)
+
+
+def findings(tuned: Sequence[Tuned]) -> Words:
+    """What the operating points come to, in words."""
+    paragraphs = []
+    for one in tuned:
+        figures = named_figures(one.figures, one.gates)
+        gates = "; ".join(
+            f"{gate_name(gate)} {with_interval(figures[gate_name(gate)])} against a target of {percent(gate.target, 0)}"
+            for gate in one.gates
+        )
+        chosen = f"threshold {one.threshold:.3g} and tie margin {one.tie_margin:.3g}"
+        paragraphs.append(
+            f"{one.series.name}: {chosen} ({HOW[one.how]}). {sentence(gates)} "
+            f"It acts on {with_interval(one.figures.coverage)} of {count(one.figures.answers, 'answer')}.{_one_answer(one)}"
+        )
+    return Words(*paragraphs)
+
+
+def along_threshold(tuned: Sequence[Tuned]) -> Figure:
+    """Gate figures over the threshold, at each series' chosen margin."""
+    return _along(tuned, "threshold")
+
+
+def along_margin(tuned: Sequence[Tuned]) -> Figure:
+    """Gate figures over the tie margin, at each series' chosen threshold."""
+    return _along(tuned, "tie_margin")
+
+
+def planes(tuned: Sequence[Tuned]) -> Figure:
+    """Coverage and gates over the whole plane, a panel per series."""
+    shown = tuned[:MOST_PANELS]
+    rows = []
+    with house_style():
+        drawing, axes = panels(len(shown), across=4)
+        for one, panel in zip(shown, axes, strict=True):
+            draw_plane(panel, one.counts, one.gates, (one.threshold, one.tie_margin), one.certificate)
+            panel.set_title(panel_name(one.series.name))
+            rows.append({"series": one.series.name, "threshold": one.threshold, "tie margin": one.tie_margin})
+        coverage_scale(drawing, axes)
+        plane_key(drawing, certified=any(one.certificate.passed for one in shown))
+    certified = [one for one in shown if one.certificate.passed]
+    title = (
+        f"Certified: {len(certified)} of {len(shown)} series"
+        if len(shown) > 1
+        else f"The plane of decisions; the operating point is {HOW[shown[0].how]}"
+    )
+    alt = (
+        f"Maps, one per series ({len(shown)}), threshold up and tie margin across, both 0 to 1. Darker is more coverage; "
+        "hatching marks points whose observed figures meet every gate, a filled region the certified policies, if any; the "
+        "ring is the operating point. "
+        f"n = {_items(shown)}. {title}."
+    )
+    return Figure(drawing, title=title, alt=alt, table=pd.DataFrame(rows), name="plane")
+
+
+def safety_for_coverage(tuned: Sequence[Tuned]) -> Figure:
+    """The best each gate's figure can be at each coverage, a panel per series."""
+    shown = tuned[:MOST_PANELS]
+    tables = []
+    with house_style():
+        drawing, axes = panels(len(shown), across=4)
+        for one, panel in zip(shown, axes, strict=True):
+            envelope = safety_against_coverage(one.counts, one.gates)
+            draw_safety_against_coverage(panel, envelope, one.gates)
+            panel.set_title(panel_name(one.series.name))
+            tables.append(envelope.assign(series=one.series.name))
+        _legend_below(drawing, axes)
+        outer_labels_only(axes)
+    title = "What each share of answers acted on can be worth at best"
+    alt = (
+        f"Step lines, one panel per series ({len(shown)}): coverage across, the best reachable share of each gate's figure "
+        f"up, both 0 to 1, the targets dotted. n = {_items(shown)}. Acting on fewer answers raises the reachable share."
+    )
+    table = pd.concat(tables, ignore_index=True)
+    return Figure(drawing, title=title, alt=alt, table=table[["series", *table.columns[:-1]]], name="safety-coverage")
+
+
+def margin_price(tuned: Sequence[Tuned]) -> Figure:
+    """What a tie margin buys and costs: misroutes of the gated classes against over-restriction, over the margin."""
+    shown = tuned[:MOST_PANELS]
+    names = [*_misroutes(shown[0]), "over-restriction"]
+    tables = []
+    with house_style():
+        drawing, axes = panels(len(shown), across=4)
+        for one, panel in zip(shown, axes, strict=True):
+            draw_along(panel, one.along_margin, "tie_margin", names, chosen=one.tie_margin)
+            panel.set_title(panel_name(one.series.name))
+            rows = one.along_margin[one.along_margin["figure"].isin(names)]
+            tables.append(rows.assign(series=one.series.name))
+        _legend_below(drawing, axes)
+        outer_labels_only(axes)
+    title = sentence(margin_words(shown)).rstrip(".")
+    alt = (
+        f"Lines with 95 % interval bands, one panel per series ({len(shown)}): tie margin across from 0 to 1, share of items "
+        f"up; {listed(names)}. n = {_items(shown)}. {title}."
+    )
+    table = pd.concat(tables, ignore_index=True)
+    return Figure(drawing, title=title, alt=alt, table=table[["series", *table.columns[:-1]]], name="margin-price")
+
+
+def margin_words(tuned: Sequence[Tuned]) -> str:
+    """Say from which margin on anything changes at the chosen threshold."""
+    first = [first_effective_margin(one) for one in tuned]
+    known = [value for value in first if value is not None]
+    if not known:
+        return "no tie margin changes any decision: the answers name no runner-up that could tie"
+    quiet = f"no margin under {min(known):g} changes any decision"
+    return quiet + (f"; {len(first) - len(known)} series never change" if len(known) < len(first) else "")
+
+
+def margin_findings(tuned: Sequence[Tuned]) -> Words:
+    """Misroutes and over-restriction without a margin, and at the first margin that changes anything, per series."""
+    paragraphs = []
+    for one in tuned:
+        margin = first_effective_margin(one)
+        if margin is None:
+            paragraphs.append(f"{one.series.name}: no margin changes any decision at threshold {one.threshold:.3g}.")
+            continue
+        for name in [*_misroutes(one), "over-restriction"]:
+            before, after = (_at(one.along_margin, name, value) for value in (0.0, margin))
+            paragraphs.append(
+                f"{one.series.name}: {name} {_share_words(before)} without a margin, {_share_words(after)} at {margin:g}."
+            )
+    return Words(*paragraphs)
+
+
+def first_effective_margin(tuned: Tuned) -> float | None:
+    """Return the smallest margin on the grid at which some counted outcome differs from margin 0, or None."""
+    row = int(np.argmin(np.abs(tuned.counts.thresholds - tuned.threshold)))
+    plane = tuned.counts.outcomes[:, :, row]
+    changed = np.flatnonzero((plane != plane[:, :, :1]).any(axis=(0, 1)))
+    return float(tuned.counts.margins[changed[0]]) if changed.size else None
+
+
+def pooled_hides(tuned: Sequence[Tuned]) -> Words:
+    """Say where a good pooled accuracy stands beside a gated class that falls short of its target."""
+    paragraphs = []
+    for one in tuned:
+        pooled = one.figures.accepted_accuracy
+        for gate in one.gates:
+            interval = one.figures.gate(gate)
+            if gate.classes and interval.known and interval.estimate < gate.target <= pooled.estimate:
+                paragraphs.append(
+                    f"{one.series.name}: {with_interval(pooled)} of the answers acted on are right, yet {gate_name(gate)} "
+                    f"is only {with_interval(interval)}, below its target of {percent(gate.target, 0)}. The pooled figure "
+                    "hides the class that matters."
+                )
+    return Words(*(paragraphs or ["No series has a pooled accuracy that hides a gated class here."]))
+
+
+def certificates(tuned: Sequence[Tuned]) -> Words:
+    """Say for each series what is certified, or what keeps it from being."""
+    return Words(*(f"{one.series.name}: {one.certificate.reason}" for one in tuned))
+
+
+def certificate_table(tuned: Sequence[Tuned]) -> Table:
+    """One row per series and gate: counts, exact one-sided bounds, verdict and labels still needed."""
+    rows = [
+        {
+            "series": one.series.name,
+            "gate": gate_name(finding.gate),
+            "target": finding.gate.target,
+            "counted": f"{finding.successes:,} of {finding.trials:,}",
+            "share": finding.estimate,
+            "at least": finding.lower,
+            "at most": finding.upper,
+            "each bound at": f"{percent(1 - finding.gate.delta, 1)}",
+            "verdict": finding.verdict,
+            "labels held": finding.held,
+            "fewest that could pass": finding.fewest,
+            "further labels at this rate": "over 10,000" if finding.further is None else f"{finding.further:,}",
+            "policy": one.certificate.verdict,
+        }
+        for one in tuned
+        for finding in one.certificate.gates
+    ]
+    caption = "Gates at each series' operating point: exact binomial bounds on one answer per item"
+    formats = dict.fromkeys(("share", "at least", "at most"), ".3f")
+    return Table(pd.DataFrame(rows), caption=caption, name="certificates", formats=formats)
+
+
+def headline(tuned: Sequence[Tuned]) -> str:
+    """Return one sentence for the index of a report."""
+    certified = [one for one in tuned if one.certificate.passed]
+    if not certified:
+        verdicts = [one.certificate.verdict for one in tuned]
+        counted = ", ".join(f"{verdicts.count(word)} {word}" for word in ("fail", "undecided") if word in verdicts)
+        return f"Nothing is certified in {count(len(tuned), 'series', 'series')}: {counted}"
+    widest = max(certified, key=lambda one: one.figures.coverage.estimate)
+    return (
+        f"{len(certified)} of {len(tuned)} series have a certified policy; most coverage: {widest.series.name}, "
+        f"{percent(widest.figures.coverage.estimate)}"
+    )
+
+
+def _along(tuned: Sequence[Tuned], by: str) -> Figure:
+    shown = tuned[:MOST_PANELS]
+    names = [*(gate_name(gate) for gate in shown[0].gates), "coverage"]
+    targets = [gate.target for gate in shown[0].gates]
+    chosen: Callable[[Tuned], float] = lambda one: getattr(one, by)  # noqa: E731
+    tables = []
+    with house_style():
+        drawing, axes = panels(len(shown), across=4)
+        for one, panel in zip(shown, axes, strict=True):
+            rows = one.along_threshold if by == "threshold" else one.along_margin
+            draw_along(panel, rows, by, names, targets=targets, chosen=chosen(one))
+            panel.set_title(panel_name(one.series.name))
+            tables.append(rows.assign(series=one.series.name))
+        _legend_below(drawing, axes)
+        outer_labels_only(axes)
+    word = "threshold" if by == "threshold" else "tie margin"
+    other = "tie margin" if by == "threshold" else "threshold"
+    title = f"{listed(names)} over the {word}, at each series' chosen {other}"
+    title = title[0].upper() + title[1:]
+    alt = (
+        f"Lines with 95 % interval bands, one panel per series ({len(shown)}): {word} across from 0 to 1, share up from 0 to "
+        f"1; a vertical line at the chosen {word}, targets dotted. n = {_items(shown)}. {title}."
+    )
+    table = pd.concat(tables, ignore_index=True)
+    return Figure(
+        drawing,
+        title=title,
+        alt=alt,
+        table=table[["series", *table.columns[:-1]]],
+        name=f"along-{word.replace(' ', '-')}",
+    )
+
+
+def _one_answer(one: Tuned) -> str:
+    """Warn where the policy has stopped classifying: nearly everything it acts on gets the same class."""
+    t, m = one.counts.at(one.threshold, one.tie_margin)
+    decided = one.counts.decided[:, t, m]
+    if not decided.sum() or decided.max() < 0.99 * decided.sum():
+        return ""
+    name = one.counts.classes[int(decided.argmax())]
+    return f" It does so by deciding {name} for {percent(decided.max() / decided.sum())} of them, which no longer classifies."
+
+
+def _misroutes(one: Tuned) -> list[str]:
+    return [f"dangerous misroutes of {gate.classes[0]}" for gate in one.gates if gate.classes]
+
+
+def _at(along: pd.DataFrame, name: str, margin: float) -> pd.Series:
+    rows = along[along["figure"] == name]
+    return rows.iloc[(rows["tie_margin"] - margin).abs().argmin()]
+
+
+def _share_words(row: pd.Series) -> str:
+    if not row["answers"]:
+        return "not defined"
+    hits = round(row["estimate"] * row["answers"])
+    return (
+        f"{hits:,} of {row['answers']:,} ({percent(row['estimate'])}, 95 % interval {100 * row['low']:.1f} to "
+        f"{100 * row['high']:.1f})"
+    )
+
+
+def _held(one: Tuned, classes: tuple[str, ...]) -> int:
+    answers = one.series.answers
+    return int((answers if not classes else answers[answers["label"].isin(classes)])["item_id"].nunique())
+
+
+def _items(tuned: Sequence[Tuned]) -> str:
+    sizes = {one.figures.items for one in tuned}
+    return f"{min(sizes):,} items" if len(sizes) == 1 else f"{min(sizes):,} to {max(sizes):,} items a series"
+
+
+def _legend_below(drawing: object, axes: Sequence[Axes]) -> None:
+    handles, labels = axes[0].get_legend_handles_labels()
+    drawing.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))  # type: ignore[attr-defined]

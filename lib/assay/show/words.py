@@ -1,0 +1,64 @@
+"""Findings in words, computed from numbers, and the numbers as people read them."""
+
+import html
+import math
+from collections.abc import Sequence
+
+from assay.measure.intervals import Interval
+
+
+class Words:
+    """Paragraphs of computed prose; shows itself in a notebook with everything escaped."""
+
+    def __init__(self, *paragraphs: str) -> None:
+        self.paragraphs = tuple(paragraph for paragraph in paragraphs if paragraph)
+
+    def __str__(self) -> str:
+        return "\n\n".join(self.paragraphs)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p>{html.escape(paragraph)}</p>" for paragraph in self.paragraphs)
+
+
+def percent(share: float, digits: int = 1) -> str:
+    """Write a share as a percentage; ``not defined`` where it is NaN."""
+    return "not defined" if math.isnan(share) else f"{100 * share:.{digits}f} %"
+
+
+def with_interval(interval: Interval, digits: int = 1) -> str:
+    """Write a proportion with its interval: ``56.8 % (95 % interval 53.1 to 60.4)``."""
+    if not interval.known:
+        return "not defined (nothing to count)"
+    low, high = (f"{100 * bound:.{digits}f}" for bound in (interval.low, interval.high))
+    return f"{percent(interval.estimate, digits)} (95 % interval {low} to {high})"
+
+
+def short_interval(interval: Interval, digits: int = 1) -> str:
+    """Write a proportion with its interval for a table cell: ``56.8 (53.1, 60.4)``, in percent."""
+    if not interval.known:
+        return "none"
+    return f"{100 * interval.estimate:.{digits}f} ({100 * interval.low:.{digits}f}, {100 * interval.high:.{digits}f})"
+
+
+def count(number: int | float, noun: str, plural: str | None = None) -> str:
+    """Write a count with its noun: ``1 item``, ``16,950 answers``."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def listed(names: Sequence[str], most: int = 6) -> str:
+    """Join names: ``a``, ``a and b``, ``a, b and c``; beyond `most`, how many more there are."""
+    names = list(names)
+    if len(names) > most:
+        names = [*names[: most - 1], f"{len(names) - most + 1} more"]
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
+
+
+def sentence(text: str) -> str:
+    """Give a text a capital and a full stop."""
+    text = text.strip()
+    if not text:
+        return text
+    return text[0].upper() + text[1:] + ("" if text.endswith((".", "?", "!")) else ".")

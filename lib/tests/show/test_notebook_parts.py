@@ -1,0 +1,141 @@
+"""What notebooks 10, 20 and 90 show, on a study small enough to count by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from assay.measure.calibration_report import calibration_report
+from assay.measure.hygiene import hygiene
+from assay.measure.tuning import tune
+from assay.rules import Gate, LabelClass, Taxonomy
+from assay.show import calibration, review, thresholds
+from assay.show.opening import Opened
+from assay.study import Study, each_series
+
+HOSTILE = '=HYPERLINK("http://example.org")<script>alert(1)</script>'
+
+
+def make_study(items=400, wrong=0.0, models=("m1",), seed=3):
+    rng = np.random.default_rng(seed)
+    taxonomy = Taxonomy(
+        (LabelClass("calm", 0), LabelClass("urgent", 1)), "ask", gates=(Gate("caught", ("urgent",), 0.95),)
+    )
+    rows = []
+    for model in models:
+        for number in range(items):
+            label = "urgent" if number % 2 else "calm"
+            slips = rng.random() < wrong
+            said = {"urgent": "calm", "calm": "urgent"}[label] if slips else label
+            confidence = round(float(rng.uniform(0.3, 0.6) if slips else rng.uniform(0.55, 1.0)), 2)
+            other = "calm" if said == "urgent" else "urgent"
+            rows.append(
+                (f"i{number}", model, label, said, confidence, {other: round(1 - confidence, 2)}, "day", HOSTILE)
+            )
+    frame = pd.DataFrame(
+        rows, columns=["item_id", "model", "label", "predicted", "confidence", "alternatives", "shift", "text"]
+    )
+    study = Study.from_frame(frame, taxonomy=taxonomy, alternatives="alternatives", tags=["shift"], text="text")
+    return Opened(study, study, each_series(study), ())
+
+
+def tune_all(opened, **fixed):
+    study = opened.study
+    return [tune(one, study.taxonomy, parts=study.parts(), seed=study.seed, grid=21, **fixed) for one in opened.series]
+
+
+def test_a_safe_model_is_certified_and_its_region_is_drawn():
+    opened = make_study()
+    tuned = tune_all(opened)
+    assert tuned[0].how == "certified"
+    assert "Certified at" in str(thresholds.certificates(tuned))
+    assert thresholds.headline(tuned).startswith("1 of 1 series have a certified policy")
+    plane = thresholds.planes(tuned)
+    assert "certified" in [text.get_text() for legend in plane.drawing.legends for text in legend.get_texts()]
+    assert review.headline(tuned).startswith("PASS")
+    assert "decide on the certified policies" in repr(review.sign_off(tuned, opened))
+
+
+def test_too_few_labels_certify_nothing_and_draw_no_region():
+    opened = make_study(items=40)
+    tuned = tune_all(opened)
+    assert tuned[0].how == "descriptive"
+    assert "too few labels" in str(review.verdicts(tuned))
+    assert "59 needed" in str(review.verdicts(tuned))
+    plane = thresholds.planes(tuned)
+    assert "certified" not in [text.get_text() for legend in plane.drawing.legends for text in legend.get_texts()]
+    assert "signing accepts none" in repr(review.sign_off(tuned, opened))
+    assert "nothing was tested" in str(review.selection(tuned, opened))
+
+
+def test_a_given_point_is_what_every_figure_describes():
+    tuned = tune_all(make_study(), threshold=0.7, tie_margin=0.2)
+    assert (tuned[0].threshold, tuned[0].tie_margin, tuned[0].how) == (0.7, 0.2, "given")
+    row = thresholds.operating_table(tuned).frame.iloc[0]
+    assert (row["threshold"], row["tie margin"]) == (0.7, 0.2)
+    assert review.sensitivity(tuned[0]).frame["here"].tolist().count("operating point") == 2
+
+
+def test_the_first_margin_that_changes_anything_is_the_smallest_gap():
+    opened = make_study(wrong=0.2)
+    tuned = tune_all(opened, threshold=0.0, tie_margin=0.0)
+    margin = thresholds.first_effective_margin(tuned[0])
+    gaps = [
+        abs(confidence - next(iter(others.values())))
+        for confidence, others in zip(
+            opened.study.answers["confidence"], opened.study.answers["alternatives"], strict=True
+        )
+    ]
+    on_grid = np.ceil(np.round(min(gaps) * 20, 9)) / 20
+    assert margin == pytest.approx(max(on_grid, 0.05))
+
+
+@pytest.mark.parametrize("draw", ["along_threshold", "along_margin", "planes", "safety_for_coverage", "margin_price"])
+def test_every_figure_of_notebook_20_states_its_type_axes_and_count(draw):
+    figure = getattr(thresholds, draw)(tune_all(make_study(items=60, wrong=0.1, models=("m1", "m2"))))
+    assert "n = 60 items" in figure.alt
+    assert "across" in figure.alt
+    assert len(figure.table)
+
+
+@pytest.mark.parametrize("draw", [calibration.reliability, calibration.histograms])
+def test_every_figure_of_notebook_10_states_its_type_axes_and_count(draw):
+    opened = make_study(items=60, wrong=0.2, models=("m1", "m2"))
+    figure = draw([calibration_report(one, resamples=100) for one in opened.series])
+    assert "n = 60 items a series, 120 answers in all" in figure.alt
+    assert "m1" in str(figure.table["series"].unique())
+
+
+def test_a_pooled_accuracy_that_hides_a_gated_class_is_called_out():
+    rows = [("calm", "calm")] * 96 + [("urgent", "calm")] * 2 + [("urgent", "urgent")] * 2
+    frame = pd.DataFrame(rows, columns=["label", "predicted"]).assign(confidence=0.9)
+    taxonomy = Taxonomy((LabelClass("calm", 0), LabelClass("urgent", 1)), "ask", gates=(Gate("caught", ("urgent",)),))
+    study = Study.from_frame(frame, taxonomy=taxonomy)
+    tuned = tune_all(Opened(study, study, each_series(study), ()), threshold=0.0, tie_margin=0.0)
+    words = str(thresholds.pooled_hides(tuned))
+    assert "98.0 %" in words
+    assert "only 50.0 %" in words
+
+
+def test_misroutes_show_a_hostile_text_as_text_and_neutralise_it_in_the_csv():
+    opened = make_study(items=60, wrong=0.3)
+    tuned = tune_all(opened, threshold=0.0, tie_margin=0.0)
+    table = review.dangerous(tuned[0], opened)
+    assert set(table.frame["label"]) == {"urgent"}
+    page = table._repr_html_()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+
+
+def test_hygiene_and_findings_are_words_computed_from_the_answers():
+    opened = make_study(items=60)
+    assert "all 60 answers can be read" in str(calibration.hygiene_findings(hygiene(opened.study.answers)))
+    report = calibration_report(opened.series[0], resamples=100)
+    assert "100.0 %" in str(calibration.findings([report]))
+    assert calibration.headline([report]).startswith(f"{int(report.rejected)} of 1 series")
+
+
+def test_details_describe_one_series_for_each_kind_of_confidence():
+    opened = make_study(models=("m1", "m2"), wrong=0.02)
+    leading = review.leading(tune_all(opened))
+    assert len(leading) == 1
+    assert "language model verbal confidence" in str(review.leading_words(leading, leading))

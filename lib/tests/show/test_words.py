@@ -1,0 +1,32 @@
+from assay.measure.intervals import UNKNOWN, Interval
+from assay.show.words import Words, count, listed, percent, sentence, short_interval, with_interval
+
+HALF = Interval(0.5, 0.25, 0.751, 20, 20.0)
+
+
+def test_shares_are_written_in_percent_with_their_interval():
+    assert percent(0.56814) == "56.8 %"
+    assert with_interval(HALF) == "50.0 % (95 % interval 25.0 to 75.1)"
+    assert short_interval(HALF) == "50.0 (25.0, 75.1)"
+
+
+def test_what_is_not_defined_is_said_and_never_nan():
+    assert with_interval(UNKNOWN) == "not defined (nothing to count)"
+    assert short_interval(UNKNOWN) == "none"
+    assert percent(float("nan")) == "not defined"
+
+
+def test_counts_and_lists_read_as_english():
+    assert count(1, "item") == "1 item"
+    assert count(16950, "answer") == "16,950 answers"
+    assert count(2, "policy", "policies") == "2 policies"
+    assert listed([]) == "none"
+    assert listed(["a", "b", "c"]) == "a, b and c"
+    assert listed(list("abcdefgh"), most=3) == "a, b and 6 more"
+    assert sentence("so it is") == "So it is."
+
+
+def test_words_escape_what_they_are_given_and_drop_empty_paragraphs():
+    words = Words("a < b", "", "<script>alert(1)</script>")
+    assert words.paragraphs == ("a < b", "<script>alert(1)</script>")
+    assert words._repr_html_() == "<p>a &lt; b</p><p>&lt;script&gt;alert(1)&lt;/script&gt;</p>"
