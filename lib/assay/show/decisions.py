@@ -114,7 +114,7 @@ def coverage_scale(drawing: Drawing, axes: Sequence[Axes]) -> None:
     drawing.colorbar(shades, ax=list(axes), label="coverage", shrink=0.5, aspect=30, ticks=[0, 0.5, 1])
 
 
-def plane_key(drawing: Drawing, certified: bool = False) -> None:
+def plane_key(drawing: Drawing, panels: int, certified: bool = False) -> None:
     """Explain the marks of `draw_plane` under the drawing."""
     handles: list[Artist] = [
         Patch(facecolor="white", edgecolor=look(0).colour, hatch="////", label="observed figures meet every gate"),
@@ -123,7 +123,7 @@ def plane_key(drawing: Drawing, certified: bool = False) -> None:
     ]  # fmt: skip
     if certified:
         handles.insert(1, Patch(facecolor=look(2).colour, alpha=0.45, edgecolor=look(2).colour, label="certified"))
-    drawing.legend(handles=handles, loc="outside lower center", ncols=3)
+    drawing.legend(handles=handles, loc="outside lower center", ncols=min(3, panels))
 
 
 def safety_against_coverage(counts: SweepCounts, gates: Sequence[Gate]) -> pd.DataFrame:

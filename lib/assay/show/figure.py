@@ -19,7 +19,7 @@ from matplotlib.figure import Figure as Drawing
 
 from assay.show.tables import csv_data, download_link, file_name, html_table
 
-_PNG_DOTS_PER_INCH = 200
+_PNG_DOTS_PER_INCH = 160
 _SHORTEST_ALT = 20
 _WIDE = 560  # CSS pixels
 _COORDINATES = re.compile(r'(?<=\s)(?:d|x|y|points)="[^"]*"')
@@ -90,7 +90,7 @@ class Figure:
 
     @cached_property
     def png(self) -> bytes:
-        """The picture as a PNG at 200 dots per inch."""
+        """The picture as a PNG at 160 dots per inch."""
         sink = io.BytesIO()
         self.drawing.savefig(
             sink, format="png", dpi=_PNG_DOTS_PER_INCH, bbox_inches=self._frame, metadata={"Software": None}

@@ -3,6 +3,8 @@
 import html
 from dataclasses import dataclass
 
+import pandas as pd
+
 from assay.parameters import Settings
 from assay.show.tables import html_table
 from assay.show.words import count, listed
@@ -52,8 +54,8 @@ class Opened:
 def open_study(settings: Settings) -> Opened:
     """Load the study that settings name and restrict it to their model, prompt, confidence, tags and part.
 
-    A study that says its items compare only within a tag (``compare_within``) is restricted to that tag's largest
-    group unless the settings choose one.
+    A study that says its items compare only within a tag (``compare_within``) is restricted to one group of that tag
+    unless the settings choose one: the group with the most items of a gated class, then the most items.
     """
     whole = load_study(settings.study)
     if settings.seed is not None and settings.seed != whole.seed:
@@ -64,7 +66,7 @@ def open_study(settings: Settings) -> Opened:
     tags = settings.selection
     within = whole.compare_within
     if within and within not in tags:
-        sizes = whole.items[f"tag_{within}"].value_counts()
+        sizes = _groups(whole, within)
         tags = {**tags, within: str(sizes.index[0])}
         others = [f"{name} ({count(int(size), 'item')})" for name, size in sizes.iloc[1:].items()]
         remarks.append(
@@ -84,3 +86,10 @@ def open_study(settings: Settings) -> Opened:
     for row in whole.excluded.itertuples():
         remarks.append(f"Left out of {row.source}: {row.count:,} ({row.reason}).")
     return Opened(whole, study, each_series(study), tuple(remarks))
+
+
+def _groups(study: Study, tag: str) -> pd.Series:
+    """Count the items of each group of a tag, the group that says most about the gates first."""
+    items = study.items.assign(gated=study.items["label"].isin(study.taxonomy.gated))
+    counted = items.groupby(f"tag_{tag}", observed=True).agg(gated=("gated", "sum"), items=("gated", "size"))
+    return counted.sort_values(["gated", "items"], ascending=False, kind="stable")["items"]

@@ -86,7 +86,7 @@ def reliability(reports: Sequence[CalibrationReport]) -> Figure:
                 Line2D([], [], color=VERMILION, marker="o", linestyle="none", label="bins, 95 % interval"),
             ],
             loc="outside lower center",
-            ncols=2 if len(shown) < 3 else 4,
+            ncols=min(4, len(shown)) if len(shown) != 3 else 2,
         )
         outer_labels_only(axes)
     title = reliability_title(shown)

@@ -47,9 +47,11 @@ def evaluated(opened: Opened) -> Table:
 
 
 def verdicts(tuned: Sequence[Tuned]) -> Words:
-    """The verdict of each series, in words."""
-    lines = [f"{one.series.name}: {one.certificate.verdict.upper()}. {one.certificate.reason}" for one in tuned]
-    return Words(*lines)
+    """Say the verdict of each series; those with the same words are said together."""
+    about: dict[str, list[str]] = {}
+    for one in tuned:
+        about.setdefault(one.certificate.reason, []).append(one.series.name)
+    return Words(*(f"{'; '.join(names)}: {reason}" for reason, names in about.items()))
 
 
 def selection(tuned: Sequence[Tuned], opened: Opened) -> Words:
@@ -292,9 +294,13 @@ def headline(tuned: Sequence[Tuned]) -> str:
 
 
 def _merit(one: Tuned) -> tuple[bool, float, float]:
+    """What makes a series the one to look at: certified with more coverage, else closer to its gates and more right."""
     t, m = one.counts.at(one.threshold, one.tie_margin)
-    slack = float(worst_slack(one.counts, one.gates)[t, m])
-    return one.certificate.passed, one.figures.coverage.estimate if one.certificate.passed else slack, slack
+    slack = min(0.0, float(worst_slack(one.counts, one.gates)[t, m]))
+    right = float(one.counts.accepted_accuracy()[0][t, m]) / one.counts.total
+    if one.certificate.passed:
+        return True, one.certificate.tuning_coverage.estimate, right
+    return False, slack, right
 
 
 def _kinds(answers: pd.DataFrame) -> str:

@@ -93,6 +93,9 @@ def house_style() -> Iterator[None]:
 def panels(count: int, *, across: int = 4, width: float = PANEL, height: float = PANEL) -> tuple[Drawing, list[Axes]]:
     """Make a drawing of `count` panels, at most `across` in a row; sizes in inches."""
     columns = min(across, count)
+    if count <= 2:
+        # Few panels have the room of a page: larger, and wide enough for the words below them.
+        width, height = 1.35 * width, 1.25 * height
     rows = -(-count // columns)
     drawing = Drawing(figsize=(width * columns, height * rows), layout="constrained")
     axes = [drawing.add_subplot(rows, columns, position + 1) for position in range(count)]

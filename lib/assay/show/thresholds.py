@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
 
 from assay.measure.operating import gate_name, named_figures
 from assay.measure.tuning import CERTIFIED, DESCRIPTIVE, FAVOURED, GIVEN, Tuned
@@ -23,6 +24,7 @@ from assay.show.tables import Table
 from assay.show.words import Words, count, listed, percent, sentence, short_interval, with_interval
 
 MOST_PANELS = 16
+FEW = 4
 
 HOW = {
     CERTIFIED: "certified",
@@ -67,7 +69,7 @@ def operating_table(tuned: Sequence[Tuned]) -> Table:
             row[f"{name}, %"] = short_interval(interval)
         if any(not gate.classes for gate in one.gates):
             row["dangerous or wrong, answers"] = one.figures.dangerous
-        row["point chosen as"] = HOW[one.how]
+        row["the point is"] = one.how
         rows.append(row)
     formats = {"threshold": ".3g", "tie margin": ".3g"}
     caption = "Each series at its own operating point; shares in percent with 95 % intervals that count items"
@@ -75,20 +77,38 @@ def operating_table(tuned: Sequence[Tuned]) -> Table:
 
 
 def findings(tuned: Sequence[Tuned]) -> Words:
-    """What the operating points come to, in words."""
-    paragraphs = []
-    for one in tuned:
-        figures = named_figures(one.figures, one.gates)
-        gates = "; ".join(
-            f"{gate_name(gate)} {with_interval(figures[gate_name(gate)])} against a target of {percent(gate.target, 0)}"
-            for gate in one.gates
-        )
-        chosen = f"threshold {one.threshold:.3g} and tie margin {one.tie_margin:.3g}"
+    """Say what the operating points come to: each by itself if they are few, else what they have in common."""
+    stuck = [one for one in tuned if _one_answer(one)]
+    paragraphs = [_finding(one) for one in tuned] if len(tuned) <= FEW else [_together(tuned)]
+    if stuck:
+        names, classes = [one.series.name for one in stuck], sorted({_one_answer(one) for one in stuck})
         paragraphs.append(
-            f"{one.series.name}: {chosen} ({HOW[one.how]}). {sentence(gates)} "
-            f"It acts on {with_interval(one.figures.coverage)} of {count(one.figures.answers, 'answer')}.{_one_answer(one)}"
+            f"{listed(names, most=20)}: the point decides {listed(classes)} "
+            "for nearly every answer that it acts on. It meets its gates by no longer classifying."
         )
     return Words(*paragraphs)
+
+
+def _finding(one: Tuned) -> str:
+    figures = named_figures(one.figures, one.gates)
+    gates = "; ".join(
+        f"{gate_name(gate)} {with_interval(figures[gate_name(gate)])} against a target of {percent(gate.target, 0)}"
+        for gate in one.gates
+    )
+    return (
+        f"{one.series.name}: threshold {one.threshold:.3g} and tie margin {one.tie_margin:.3g} ({HOW[one.how]}). "
+        f"{sentence(gates)} It acts on {with_interval(one.figures.coverage)} of {count(one.figures.answers, 'answer')}."
+    )
+
+
+def _together(tuned: Sequence[Tuned]) -> str:
+    kinds = [one.how for one in tuned]
+    counted = listed([f"{kinds.count(how)} {words}" for how, words in HOW.items() if how in kinds])
+    shares = [one.figures.coverage.estimate for one in tuned]
+    return (
+        f"Operating points of {count(len(tuned), 'series', 'series')}: {counted}. They act on {percent(min(shares))} to "
+        f"{percent(max(shares))} of their answers; the table has each with its intervals."
+    )
 
 
 def along_threshold(tuned: Sequence[Tuned]) -> Figure:
@@ -112,7 +132,7 @@ def planes(tuned: Sequence[Tuned]) -> Figure:
             panel.set_title(panel_name(one.series.name))
             rows.append({"series": one.series.name, "threshold": one.threshold, "tie margin": one.tie_margin})
         coverage_scale(drawing, axes)
-        plane_key(drawing, certified=any(one.certificate.passed for one in shown))
+        plane_key(drawing, len(shown), certified=any(one.certificate.passed for one in shown))
     certified = [one for one in shown if one.certificate.passed]
     title = (
         f"Certified: {len(certified)} of {len(shown)} series"
@@ -183,20 +203,27 @@ def margin_words(tuned: Sequence[Tuned]) -> str:
     return quiet + (f"; {len(first) - len(known)} series never change" if len(known) < len(first) else "")
 
 
-def margin_findings(tuned: Sequence[Tuned]) -> Words:
-    """Misroutes and over-restriction without a margin, and at the first margin that changes anything, per series."""
-    paragraphs = []
+def margin_table(tuned: Sequence[Tuned]) -> Table:
+    """Misroutes of the gated classes and over-restriction, at the margins that change them."""
+    rows = []
     for one in tuned:
-        margin = first_effective_margin(one)
-        if margin is None:
-            paragraphs.append(f"{one.series.name}: no margin changes any decision at threshold {one.threshold:.3g}.")
-            continue
-        for name in [*_misroutes(one), "over-restriction"]:
-            before, after = (_at(one.along_margin, name, value) for value in (0.0, margin))
-            paragraphs.append(
-                f"{one.series.name}: {name} {_share_words(before)} without a margin, {_share_words(after)} at {margin:g}."
-            )
-    return Words(*paragraphs)
+        names = [*_misroutes(one), "over-restriction"]
+        for margin in telling_margins(one):
+            row: dict[str, object] = {"series": one.series.name, "tie margin": margin}
+            rows.append(row | {name: _share_words(_at(one.along_margin, name, margin)) for name in names})
+    caption = "What a tie margin buys and costs at each series' chosen threshold; counts, shares and 95 % intervals"
+    return Table(pd.DataFrame(rows), caption=caption, name="margins", formats={"tie margin": ".3g"})
+
+
+def telling_margins(one: Tuned) -> list[float]:
+    """Return the margins at which a figure of `margin_table` changes, or a few round ones where it does so often."""
+    names = [*_misroutes(one), "over-restriction"]
+    shares = one.along_margin[one.along_margin["figure"].isin(names)].pivot(
+        index="tie_margin", columns="figure", values="estimate"
+    )
+    changed = (shares.diff().fillna(0).abs() > 1e-12).any(axis=1)
+    steps = [0.0, *(float(margin) for margin in shares.index[changed])]
+    return steps if len(steps) <= FEW * 2 else [0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 1.0]
 
 
 def first_effective_margin(tuned: Tuned) -> float | None:
@@ -221,11 +248,6 @@ def pooled_hides(tuned: Sequence[Tuned]) -> Words:
                     "hides the class that matters."
                 )
     return Words(*(paragraphs or ["No series has a pooled accuracy that hides a gated class here."]))
-
-
-def certificates(tuned: Sequence[Tuned]) -> Words:
-    """Say for each series what is certified, or what keeps it from being."""
-    return Words(*(f"{one.series.name}: {one.certificate.reason}" for one in tuned))
 
 
 def certificate_table(tuned: Sequence[Tuned]) -> Table:
@@ -302,13 +324,12 @@ def _along(tuned: Sequence[Tuned], by: str) -> Figure:
 
 
 def _one_answer(one: Tuned) -> str:
-    """Warn where the policy has stopped classifying: nearly everything it acts on gets the same class."""
+    """Return the class that nearly everything acted on is decided, though labels differ; empty where there is none."""
     t, m = one.counts.at(one.threshold, one.tie_margin)
     decided = one.counts.decided[:, t, m]
-    if not decided.sum() or decided.max() < 0.99 * decided.sum():
+    if not decided.sum() or decided.max() < 0.99 * decided.sum() or len(np.unique(one.table.label)) < 2:
         return ""
-    name = one.counts.classes[int(decided.argmax())]
-    return f" It does so by deciding {name} for {percent(decided.max() / decided.sum())} of them, which no longer classifies."
+    return one.counts.classes[int(decided.argmax())]
 
 
 def _misroutes(one: Tuned) -> list[str]:
@@ -340,6 +361,8 @@ def _items(tuned: Sequence[Tuned]) -> str:
     return f"{min(sizes):,} items" if len(sizes) == 1 else f"{min(sizes):,} to {max(sizes):,} items a series"
 
 
-def _legend_below(drawing: object, axes: Sequence[Axes]) -> None:
+def _legend_below(drawing: Drawing, axes: Sequence[Axes]) -> None:
     handles, labels = axes[0].get_legend_handles_labels()
-    drawing.legend(handles, labels, loc="outside lower center", ncols=min(4, len(labels)))  # type: ignore[attr-defined]
+    drawing.legend(
+        handles, labels, loc="outside lower center", ncols=min(4 if len(axes) > 2 else len(axes), len(labels))
+    )

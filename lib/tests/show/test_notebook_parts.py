@@ -7,9 +7,10 @@ import pytest
 from assay.measure.calibration_report import calibration_report
 from assay.measure.hygiene import hygiene
 from assay.measure.tuning import tune
+from assay.parameters import check
 from assay.rules import Gate, LabelClass, Taxonomy
 from assay.show import calibration, review, thresholds
-from assay.show.opening import Opened
+from assay.show.opening import Opened, open_study
 from assay.study import Study, each_series
 
 HOSTILE = '=HYPERLINK("http://example.org")<script>alert(1)</script>'
@@ -47,7 +48,7 @@ def test_a_safe_model_is_certified_and_its_region_is_drawn():
     opened = make_study()
     tuned = tune_all(opened)
     assert tuned[0].how == "certified"
-    assert "Certified at" in str(thresholds.certificates(tuned))
+    assert "Certified at" in str(review.verdicts(tuned))
     assert thresholds.headline(tuned).startswith("1 of 1 series have a certified policy")
     plane = thresholds.planes(tuned)
     assert "certified" in [text.get_text() for legend in plane.drawing.legends for text in legend.get_texts()]
@@ -139,3 +140,43 @@ def test_details_describe_one_series_for_each_kind_of_confidence():
     leading = review.leading(tune_all(opened))
     assert len(leading) == 1
     assert "language model verbal confidence" in str(review.leading_words(leading, leading))
+
+
+def test_series_with_the_same_verdict_are_said_together():
+    opened = make_study(items=40, models=("m1", "m2"))
+    words = review.verdicts(tune_all(opened))
+    assert len(words.paragraphs) == 1
+    assert words.paragraphs[0].startswith("m1; m2: Undecided: too few labels.")
+
+
+def test_a_study_that_compares_within_a_tag_opens_the_group_that_says_most_about_the_gates():
+    opened = open_study(check("20_thresholds", {"study": "triage"}))
+    assert set(opened.study.items["tag_set"]) == {"semigran"}
+    assert "left for a run of their own: kopka (45 items)" in opened.remarks[0]
+    chosen = open_study(check("20_thresholds", {"study": "triage", "tags": "set=kopka"}))
+    assert set(chosen.study.items["tag_set"]) == {"kopka"}
+    assert not chosen.remarks
+
+
+def test_a_part_and_another_seed_are_said_in_the_opening():
+    settings = check("10_calibrate", {"study": "triage", "part": "tuning", "seed": 7, "model": "o3"})
+    opened = open_study(settings)
+    assert opened.study.seed == 7
+    assert "split by seed 7" in opened.remarks[0]
+    assert "Only the tuning part" in opened.remarks[-1]
+    assert len(opened.study.items) < 45
+
+
+def test_a_point_that_sends_everything_to_one_class_is_called_out():
+    tuned = tune_all(make_study(items=40, wrong=0.2), threshold=0.0, tie_margin=1.0)
+    assert "decides urgent for nearly every answer" in str(thresholds.findings(tuned))
+    fair = tune_all(make_study(items=40), threshold=0.0, tie_margin=0.0)
+    assert "no longer classifying" not in str(thresholds.findings(fair))
+
+
+def test_the_margin_table_has_a_row_for_each_margin_that_changes_a_figure():
+    opened = open_study(check("20_thresholds", {"study": "triage", "model": "o1-mini"}))
+    table = thresholds.margin_table(tune_all(opened, threshold=0.0, tie_margin=0.0)).frame
+    assert table["tie margin"].tolist() == [0.0, 0.2, 0.6, 0.8, 1.0]
+    assert table["dangerous misroutes of em"].iloc[0].startswith("6 of 15 (40.0 %, 95 % interval 19.8 to 64.3")
+    assert table["dangerous misroutes of em"].iloc[-1].startswith("0 of 15")
