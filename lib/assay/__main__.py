@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import assay
+from assay.commands import declare_check
 from assay.keys import without_keys
 
 _MISUSE = 2
@@ -95,7 +96,7 @@ def _declare_report(commands: Any) -> argparse.ArgumentParser:
     return command
 
 
-_COMMANDS: tuple[Callable[[Any], argparse.ArgumentParser], ...] = (_declare_run, _declare_report)
+_COMMANDS: tuple[Callable[[Any], argparse.ArgumentParser], ...] = (_declare_run, _declare_report, declare_check)
 
 
 def _run(given: argparse.Namespace) -> int:

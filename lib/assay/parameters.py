@@ -77,8 +77,8 @@ class CalibrateSettings(Settings):
     resamples: int = Field(2000, ge=100, le=100_000, description="a whole number from 100 to 100000")
 
 
-class ThresholdsSettings(Settings):
-    """For 20_thresholds: which threshold and tie margin."""
+class PointSettings(Settings):
+    """For notebooks about an operating point."""
 
     threshold: Share | None = Field(None, description="a number from 0 to 1, or None to have it tuned")
     tie_margin: Share | None = Field(None, description="a number from 0 to 1, or None to have it tuned")
@@ -86,6 +86,12 @@ class ThresholdsSettings(Settings):
         None, description="a number between 0 and 1, both left out, or None for the delta of each gate"
     )
     grid: int = Field(101, ge=11, le=1001, description="a whole number from 11 to 1001")
+
+
+class ThresholdsSettings(PointSettings):
+    """For 20_thresholds: which threshold and tie margin."""
+
+    policy: str = Field("", description='the path of the policy file to write, or "" for none')
 
 
 class PromptsSettings(Settings):
@@ -106,7 +112,7 @@ class PromptsSettings(Settings):
         return names
 
 
-class ReviewSettings(ThresholdsSettings):
+class ReviewSettings(PointSettings):
     """For 90_review: the page that is signed."""
 
 

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure as Drawing
 
 from assay.measure.operating import gate_name, named_figures
 from assay.measure.tuning import CERTIFIED, DESCRIPTIVE, FAVOURED, GIVEN, Tuned
-from assay.rules import Taxonomy
 from assay.show.decisions import (
     coverage_scale,
     draw_along,
@@ -32,25 +31,6 @@ HOW = {
     FAVOURED: "favoured by the tuning part, not certified",
     DESCRIPTIVE: "best of all items as observed, not certified",
 }
-
-
-def criterion(tuned: Sequence[Tuned], taxonomy: Taxonomy) -> Table:
-    """The gates, and how many items each series has to judge them by."""
-    rows = []
-    for gate in tuned[0].gates:
-        of = gate.classes[0] if gate.classes else "all accepted answers"
-        held = [_held(one, gate.classes) for one in tuned]
-        rows.append(
-            {
-                "gate": gate_name(gate),
-                "of": of,
-                "target": gate.target,
-                "allowed chance of a false pass": gate.delta,
-                "items held": f"{min(held):,}" if min(held) == max(held) else f"{min(held):,} to {max(held):,}",
-            }
-        )
-    caption = f"The acceptance criterion of {taxonomy.abstain!r}-or-act decisions, fixed in study.toml"
-    return Table(pd.DataFrame(rows), caption=caption, name="criterion")
 
 
 def operating_table(tuned: Sequence[Tuned]) -> Table:
@@ -250,32 +230,6 @@ def pooled_hides(tuned: Sequence[Tuned]) -> Words:
     return Words(*(paragraphs or ["No series has a pooled accuracy that hides a gated class here."]))
 
 
-def certificate_table(tuned: Sequence[Tuned]) -> Table:
-    """One row per series and gate: counts, exact one-sided bounds, verdict and labels still needed."""
-    rows = [
-        {
-            "series": one.series.name,
-            "gate": gate_name(finding.gate),
-            "target": finding.gate.target,
-            "counted": f"{finding.successes:,} of {finding.trials:,}",
-            "share": finding.estimate,
-            "at least": finding.lower,
-            "at most": finding.upper,
-            "each bound at": f"{percent(1 - finding.gate.delta, 1)}",
-            "verdict": finding.verdict,
-            "labels held": finding.held,
-            "fewest that could pass": finding.fewest,
-            "further labels at this rate": "over 10,000" if finding.further is None else f"{finding.further:,}",
-            "policy": one.certificate.verdict,
-        }
-        for one in tuned
-        for finding in one.certificate.gates
-    ]
-    caption = "Gates at each series' operating point: exact binomial bounds on one answer per item"
-    formats = dict.fromkeys(("share", "at least", "at most"), ".3f")
-    return Table(pd.DataFrame(rows), caption=caption, name="certificates", formats=formats)
-
-
 def headline(tuned: Sequence[Tuned]) -> str:
     """Return one sentence for the index of a report."""
     certified = [one for one in tuned if one.certificate.passed]
@@ -349,11 +303,6 @@ def _share_words(row: pd.Series) -> str:
         f"{hits:,} of {row['answers']:,} ({percent(row['estimate'])}, 95 % interval {100 * row['low']:.1f} to "
         f"{100 * row['high']:.1f})"
     )
-
-
-def _held(one: Tuned, classes: tuple[str, ...]) -> int:
-    answers = one.series.answers
-    return int((answers if not classes else answers[answers["label"].isin(classes)])["item_id"].nunique())
 
 
 def _items(tuned: Sequence[Tuned]) -> str:

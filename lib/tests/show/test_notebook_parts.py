@@ -8,8 +8,8 @@ from assay.measure.calibration_report import calibration_report
 from assay.measure.hygiene import hygiene
 from assay.measure.tuning import tune
 from assay.parameters import check
-from assay.rules import Gate, LabelClass, Taxonomy
-from assay.show import calibration, review, thresholds
+from assay.rules import Classification, Gate, LabelClass, PolicyError, Taxonomy, load_policy
+from assay.show import calibration, certificates, review, thresholds
 from assay.show.opening import Opened, open_study
 from assay.study import Study, each_series
 
@@ -180,3 +180,25 @@ def test_the_margin_table_has_a_row_for_each_margin_that_changes_a_figure():
     assert table["tie margin"].tolist() == [0.0, 0.2, 0.6, 0.8, 1.0]
     assert table["dangerous misroutes of em"].iloc[0].startswith("6 of 15 (40.0 %, 95 % interval 19.8 to 64.3")
     assert table["dangerous misroutes of em"].iloc[-1].startswith("0 of 15")
+
+
+def test_a_policy_file_is_written_for_one_certified_series_and_is_what_a_service_loads(tmp_path):
+    opened = make_study()
+    words = certificates.write_policy(tune_all(opened), opened, str(tmp_path / "policy.json"))
+    policy = load_policy(tmp_path / "policy.json")
+    assert (policy.verdict, policy.model) == ("pass", "m1")
+    answer = Classification("urgent", 0.99)
+    assert policy.decide(answer, calibration="language_model", elicitation="verbal", model="m1").label == "urgent"
+    assert "until" in str(words)
+
+
+def test_a_policy_of_several_series_or_without_a_certificate_is_not_passed_off_as_one(tmp_path):
+    path = tmp_path / "policy.json"
+    several = make_study(items=40, models=("m1", "m2"))
+    with pytest.raises(ValueError, match="2 are chosen here"):
+        certificates.write_policy(tune_all(several), several, str(path))
+    assert not path.exists()
+    few = make_study(items=40)
+    assert "refused wherever it is applied" in str(certificates.write_policy(tune_all(few), few, str(path)))
+    with pytest.raises(PolicyError, match="undecided"):
+        load_policy(path).decide(Classification("urgent", 0.99), calibration="language_model", elicitation="verbal")

@@ -11,7 +11,7 @@ from assay.measure.metrics import LEFT_OUT, SHARE, Metric
 from assay.measure.pairing import BETTER, UNDEFINED, WORSE
 from assay.show.figure import Figure
 from assay.show.prompts.findings import NOTHING, headline
-from assay.show.prompts.gaps import amount, gap, gap_interval, gap_unit
+from assay.show.prompts.gaps import amount, gap, gap_interval, of_metric
 from assay.show.style import INK, house_style, look, panels
 from assay.show.words import Words, count, listed, sentence
 
@@ -120,13 +120,13 @@ def matrix(comparison: Comparison, metric: Metric | None = None) -> Figure | Wor
         drawing, axes = panels(len(groups), across=min(3, len(groups)), width=side, height=side)
         for group, panel in zip(groups, axes, strict=True):
             draw_matrix(panel, comparison, group, metric)
-            panel.set_title(group or f"{metric.name}, {gap_unit(metric)}")
+            panel.set_title(group or of_metric(metric))
             rows += _matrix_rows(comparison, group, metric)
         drawing.legend(handles=_verdict_key(), loc="outside lower center", ncols=min(3, 1 + len(groups)), fontsize=8)
     title = sentence(headline(comparison)).rstrip(".") if metric == comparison.primary[0] else f"Pairs on {metric.name}"
     alt = (
         f"Square tables, one per group ({len(groups)}), variants down and across, best first; each cell holds row less column "
-        f"in {metric.name} ({gap_unit(metric)}) and says better or worse where a difference was found after adjustment; the "
+        f"in {of_metric(metric)}, and says better or worse where a difference was found after adjustment; the "
         f"diagonal holds each variant's own figure. {title}."
     )
     return Figure(drawing, title=title, alt=alt, table=pd.DataFrame(rows), name="differences")
@@ -195,7 +195,7 @@ def _matrix_rows(comparison: Comparison, group: str, metric: Metric) -> list[dic
                     "group": group,
                     "variant": pair.a,
                     "less": pair.b,
-                    f"difference, {gap_unit(metric)}": gap(metric, one.difference),
+                    f"difference in {of_metric(metric)}": gap(metric, one.difference),
                     "95 % interval": gap_interval(one),
                     "verdict": one.verdict,
                 }

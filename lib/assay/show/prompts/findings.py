@@ -8,7 +8,7 @@ from assay.measure.comparison import Comparison
 from assay.measure.equal_safety import EqualSafety
 from assay.measure.metrics import ACCURACY, SHARE, Metric
 from assay.measure.pairing import BETTER, WORSE, Difference, Pair
-from assay.show.prompts.gaps import amount, gap, gap_unit, said
+from assay.show.prompts.gaps import amount, gap, said, with_unit
 from assay.show.words import Words, count, listed, sentence
 
 NOTHING = "There is nothing to compare: no two variants of the same kind answer the same items."
@@ -77,8 +77,8 @@ def headline(comparison: Comparison) -> str:
     first, second = (pair.a, pair.b) if one.verdict == BETTER else (pair.b, pair.a)
     return (
         f"{len(found)} of {count(len(tested), 'pair')} {'differs' if len(found) == 1 else 'differ'} in {metrics}; most "
-        f"apart: {first} is better than {second}{_in(pair.group)} by {gap(one.metric, abs(one.difference))} "
-        f"{gap_unit(one.metric)}"
+        f"apart: {first} is better than {second}{_in(pair.group)} by "
+        f"{with_unit(one.metric, gap(one.metric, abs(one.difference)))}"
     )
 
 
@@ -93,7 +93,7 @@ def _finding(comparison: Comparison, group: str, metric: Metric) -> str:
         f"{one.name} {amount(metric, one.estimates.get(metric.name, float('nan')))}"
         for one in comparison.ranking(group, metric)
     ]
-    parts = [f"{_of(group)}by {metric.name} {listed(ranked, 12)}"]
+    parts = [f"{group}, by {metric.name}: {listed(ranked, 12)}" if group else f"By {metric.name}: {listed(ranked, 12)}"]
     found = [(pair, one) for pair, one in tested if one.verdict in (BETTER, WORSE)]
     pairs = count(len(tested), "pair")
     if found:
@@ -162,4 +162,4 @@ def _gaps(metric: Metric, values: Sequence[float]) -> str:
     if not known:
         return "an unknown size"
     low, high = gap(metric, min(known)), gap(metric, max(known))
-    return f"{low} {gap_unit(metric)}" if low == high else f"{low} to {high} {gap_unit(metric)}"
+    return with_unit(metric, low if low == high else f"{low} to {high}")

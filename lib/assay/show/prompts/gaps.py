@@ -27,8 +27,18 @@ def gap(metric: Metric, value: float) -> str:
 
 
 def gap_unit(metric: Metric) -> str:
-    """Return the unit of a difference: points for shares, which are percentages."""
+    """Return the unit of a difference: points for shares, which are percentages; empty where a metric has none."""
     return "points" if metric.form == SHARE else metric.unit
+
+
+def of_metric(metric: Metric) -> str:
+    """Name a metric with the unit of its differences, if it has one: ``accuracy, points``."""
+    return f"{metric.name}, {gap_unit(metric)}" if gap_unit(metric) else metric.name
+
+
+def with_unit(metric: Metric, text: str) -> str:
+    """Put the unit of a difference behind a number, or numbers."""
+    return f"{text} {gap_unit(metric)}".rstrip()
 
 
 def gap_interval(one: Difference) -> str:
@@ -60,7 +70,7 @@ def said(one: Difference) -> str:
     p_value = p_words(one.p_value)
     stated = f"p {p_value}" if p_value.startswith("under") else f"p = {p_value}"
     tested = f"{stated}, Holm-adjusted {p_words(one.adjusted)}" if one.primary else "exploratory"
-    return f"{gap(one.metric, one.difference)} {gap_unit(one.metric)} (95 % interval {gap_interval(one)}; {tested})"
+    return f"{with_unit(one.metric, gap(one.metric, one.difference))} (95 % interval {gap_interval(one)}; {tested})"
 
 
 def _number(value: float) -> str:

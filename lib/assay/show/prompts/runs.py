@@ -49,7 +49,7 @@ def runs_table(over: Sequence[OverRuns], comparison: Comparison) -> Table | Word
     )
     formats: dict[str, Format] = {"effect over runs": ".2f"}
     formats |= dict.fromkeys(("p over runs", "p by item", "p by item, Holm"), p_words)
-    return Table(without_empty(pd.DataFrame(rows)), caption=caption, name="over-runs", formats=formats, max_rows=15)
+    return Table(without_empty(pd.DataFrame(rows)), caption=caption, name="over-runs", formats=formats, max_rows=10)
 
 
 def runs_words(over: Sequence[OverRuns], comparison: Comparison, study: Study) -> Words:

@@ -10,12 +10,12 @@ from assay.measure.disagreement import disagreements
 from assay.measure.equal_safety import EqualSafety
 from assay.measure.metrics import LEFT_OUT, SHARE, UNREADABLE_RATE, Metric
 from assay.show.prompts.findings import NO_SAFETY, NOTHING, primary_differences
-from assay.show.prompts.gaps import amount, gap, gap_interval, gap_unit, p_words, short_gap
+from assay.show.prompts.gaps import amount, gap, gap_interval, of_metric, p_words, short_gap
 from assay.show.tables import Table
 from assay.show.words import Words, listed, percent, short_interval
 from assay.study.study import Study
 
-_ROWS = 15
+_ROWS = 10
 
 
 def variants_table(comparison: Comparison) -> Table:
@@ -58,11 +58,12 @@ def pairs_table(comparison: Comparison) -> Table | Words:
         }
         for pair, one in differences
     ]
-    frame, same = _told_once(pd.DataFrame(rows), ("metric", "items"))
-    units = listed(list(dict.fromkeys(gap_unit(metric) for metric in comparison.primary)))
+    one_metric = ("metric",) if len(comparison.primary) == 1 else ()
+    frame, same = _told_once(pd.DataFrame(rows).drop(columns=list(one_metric)), ("items",))
+    metrics = listed([of_metric(metric) for metric in comparison.primary])
     tests = listed(sorted({one.test for _, one in differences if one.test}))
     caption = (
-        f"Pairs, the first less the second in {units}{same}; tested by {tests}, Holm's adjustment within a group; would show: "
+        f"Pairs, the first less the second ({metrics}){same}; tested by {tests}, Holm's adjustment within a group; would show: "
         "the true difference found with probability 0.80 at the 5 % level, tested alone (and among all)"
     )
     formats = {"p": p_words, "p, Holm": p_words}
@@ -142,9 +143,8 @@ def differing_items(comparison: Comparison, study: Study) -> Table | Words:
     shown = found[["item_id", "pair", "group", "text", "label"]].rename(columns={"item_id": "item"})
     repeated = bool((found[["runs_a", "runs_b"]] > 1).to_numpy().any())
     for side, name in (("a", "first"), ("b", "second")):
-        shown[f"the {name} says"] = found[f"said_{side}"]
-        if repeated:
-            shown[f"answers so, {name}"] = found[f"runs_{side}"]
+        often = found[f"runs_{side}"].map("; {:,} times".format) if repeated else ""
+        shown[f"the {name} says"] = found[f"said_{side}"] + often
         shown[f"right, {name}"] = [percent(one, 0) for one in found[f"right_{side}"]]
     shown, same = _told_once(shown, ("pair",))
     caption = (

@@ -1,0 +1,95 @@
+"""What had to be shown and what was: the criterion, the gates with their bounds, and the policy file."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pandas as pd
+
+from assay.measure.operating import gate_name
+from assay.measure.policies import policy_of
+from assay.measure.tuning import Tuned
+from assay.rules import save_policy
+from assay.show.opening import Opened
+from assay.show.tables import Table
+from assay.show.words import Words, percent
+
+
+def criterion(tuned: Sequence[Tuned]) -> Table:
+    """The gates, and how many items each series has to judge them by."""
+    rows = []
+    for gate in tuned[0].gates:
+        of = gate.classes[0] if gate.classes else "all accepted answers"
+        held = [_held(one, gate.classes) for one in tuned]
+        rows.append(
+            {
+                "gate": gate_name(gate),
+                "of": of,
+                "target": gate.target,
+                "allowed chance of a false pass": gate.delta,
+                "items held": f"{min(held):,}" if min(held) == max(held) else f"{min(held):,} to {max(held):,}",
+            }
+        )
+    return Table(pd.DataFrame(rows), caption="The acceptance criterion, as study.toml fixes it", name="criterion")
+
+
+def certificate_table(tuned: Sequence[Tuned]) -> Table:
+    """One row per series and gate: counts, exact one-sided bounds, verdict and labels still needed."""
+    rows = [
+        {
+            "series": one.series.name,
+            "gate": gate_name(finding.gate),
+            "target": finding.gate.target,
+            "counted": f"{finding.successes:,} of {finding.trials:,}",
+            "share": finding.estimate,
+            "at least": finding.lower,
+            "at most": finding.upper,
+            "each bound at": f"{percent(1 - finding.gate.delta, 1)}",
+            "verdict": finding.verdict,
+            "labels held": finding.held,
+            "fewest that could pass": finding.fewest,
+            "further labels at this rate": "over 10,000" if finding.further is None else f"{finding.further:,}",
+            "policy": one.certificate.verdict,
+        }
+        for one in tuned
+        for finding in one.certificate.gates
+    ]
+    caption = "Gates at each series' operating point: exact binomial bounds on one answer per item"
+    formats = dict.fromkeys(("share", "at least", "at most"), ".3f")
+    return Table(pd.DataFrame(rows), caption=caption, name="certificates", formats=formats)
+
+
+def write_policy(tuned: Sequence[Tuned], opened: Opened, path: str) -> Words:
+    """Write the policy of the one series there is to `path`, and say what it may be used for; "" writes nothing.
+
+    Raises
+    ------
+    ValueError
+        If there are several series: a policy belongs to one.
+    """
+    if not path:
+        return Words("No policy file was asked for; the parameter policy names where to write one.")
+    if len(tuned) != 1:
+        raise ValueError(
+            f"policy {path}: a policy belongs to one series, and {len(tuned)} are chosen here; "
+            "choose one with model, prompt, calibration and elicitation"
+        )
+    one = tuned[0]
+    written = policy_of(
+        one.certificate,
+        one.table.taxonomy,
+        date=datetime.now(UTC).date(),
+        prompt_sha256=opened.whole.prompt_sha256(one.series.prompt),
+        data_sha256=opened.whole.data_sha256,
+    )
+    save_policy(written, path)
+    use = (
+        f"It applies to answers of {one.series.name} until {written.review_by}."
+        if one.certificate.passed
+        else f"Its verdict is {written.verdict}, so it is refused wherever it is applied."
+    )
+    return Words(f"The policy file was written: threshold {one.threshold:.3g}, tie margin {one.tie_margin:.3g}. {use}")
+
+
+def _held(one: Tuned, classes: tuple[str, ...]) -> int:
+    answers = one.series.answers
+    return int((answers if not classes else answers[answers["label"].isin(classes)])["item_id"].nunique())
