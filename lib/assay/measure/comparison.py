@@ -19,13 +19,13 @@ import pandas as pd
 from assay.measure.decide import require_share
 from assay.measure.differences import ItemDraws
 from assay.measure.holm import holm
-from assay.measure.intervals import Interval, clustered_proportion
 from assay.measure.metrics import ACCURACY, SHARE, Metric, find_metrics, metrics_of
 from assay.measure.pairing import Pair, PairSettings, compare_pair
 from assay.measure.permutation import PER_TEST, permutations_needed
 from assay.measure.power import LEVEL
 from assay.measure.resample import DEFAULT_RESAMPLES
-from assay.measure.side import Group, Side, read_groups
+from assay.measure.side import Group, read_groups
+from assay.measure.variant_summary import VariantSummary, summarise
 from assay.measure.variants import split_variants, variant_columns
 from assay.rules import Taxonomy
 from assay.study.items import TAG_PREFIX
@@ -33,29 +33,6 @@ from assay.study.series import KEYS
 
 if TYPE_CHECKING:
     from assay.study.study import Study
-
-
-@dataclass(frozen=True)
-class VariantSummary:
-    """One variant by itself, over all its items and answers.
-
-    Attributes
-    ----------
-    name, group : str
-    items, answers, unreadable : int
-    estimates : dict of str to float
-        By metric name; NaN where there is nothing to count.
-    intervals : dict of str to Interval
-        Of the shares among them; Wilson at the effective number of items.
-    """
-
-    name: str
-    group: str
-    items: int
-    answers: int
-    unreadable: int
-    estimates: dict[str, float]
-    intervals: dict[str, Interval]
 
 
 @dataclass(frozen=True)
@@ -230,7 +207,7 @@ def compare(
     settings = PairSettings(wanted, tested, confidence, permutations, seed, draws)
     families = [_adjust(_pairs(group, items, settings)) for group in groups]
     return Comparison(
-        variants=tuple(_summary(group, side, wanted, confidence) for group in groups for side in group.sides),
+        variants=tuple(summarise(group.name, side, settings) for group in groups for side in group.sides),
         pairs=tuple(pair for pairs, _ in families for pair in pairs),
         columns=tuple(columns),
         within=tuple(fixed),
@@ -287,21 +264,3 @@ def _adjust(pairs: Sequence[Pair]) -> tuple[list[Pair], int]:
         ]
         done.append(replace(pair, differences=tuple(differences)))
     return done, tests
-
-
-def _summary(group: Group, side: Side, metrics: Sequence[Metric], confidence: float) -> VariantSummary:
-    intervals = {}
-    for metric in metrics:
-        if metric.form == SHARE and metric.name in side.means.values:
-            values = side.means.values[metric.name]
-            values = values[~np.isnan(values)]
-            intervals[metric.name] = clustered_proportion(values, np.ones_like(values), None, confidence)
-    return VariantSummary(
-        name=side.name,
-        group=group.name,
-        items=int(side.answered.sum()),
-        answers=int(side.means.answers.sum()),
-        unreadable=side.unreadable,
-        estimates=side.estimates(),
-        intervals=intervals,
-    )

@@ -29,7 +29,7 @@ class Metric:
     form : {"share", "mean", "calibration", "ranking"}
         A share of answers; a mean of numbers; the calibration error; the area under the ROC curve.
     unit : str
-        What a value of 1 means; empty for a share.
+        What a value of 1 means; empty for shares and for scores without one.
     higher_is_better : bool
     of : str
         The class it is about, or empty.
@@ -50,10 +50,10 @@ class Metric:
 
 ACCURACY = Metric("accuracy", SHARE)
 ACCURACY_READABLE = Metric("accuracy" + LEFT_OUT, SHARE, left_out=True)
-BRIER = Metric("Brier score", MEAN, "squared error", higher_is_better=False)
+BRIER = Metric("Brier score", MEAN, higher_is_better=False)
 LOG_LOSS = Metric("log loss", MEAN, "nats", higher_is_better=False)
-CALIBRATION_ERROR = Metric("ECE", CALIBRATION, "gap", higher_is_better=False)
-AUROC = Metric("AUROC", RANKING, "area")
+CALIBRATION_ERROR = Metric("ECE", CALIBRATION, higher_is_better=False)
+AUROC = Metric("AUROC", RANKING)
 UNREADABLE_RATE = Metric("unreadable", SHARE, higher_is_better=False)
 TOKENS = Metric("tokens per answer", MEAN, "tokens", higher_is_better=False)
 COST = Metric("cost per 1,000 answers", MEAN, "US dollars", higher_is_better=False)

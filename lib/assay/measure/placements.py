@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from assay.measure.intervals import FloatArray
+from assay.measure.intervals import UNKNOWN, FloatArray, Interval, wilson
 from assay.measure.item_means import Confidences
 
 
@@ -39,6 +39,21 @@ def area_by_item(stated: Confidences, items: int) -> tuple[float, FloatArray]:
     return area, np.asarray(np.bincount(stated.item, weights=added, minlength=items), dtype=np.float64)
 
 
+def area_interval(stated: Confidences, items: int, confidence: float) -> Interval:
+    """Bound an area with Wilson's interval at the number of items that would give a proportion its variance.
+
+    As `assay.measure.ranking.auroc`, for items that all weigh the same. Unknown without both right and wrong answers.
+    """
+    area, influence = area_by_item(stated, items)
+    if np.isnan(area):
+        return UNKNOWN
+    answered = len(np.unique(stated.item))
+    variance = float((influence**2).sum())
+    effective = min(answered, area * (1 - area) / variance) if variance > 0 else _rarer(stated)
+    low, high = wilson(min(area * effective, effective), effective, confidence)
+    return Interval(area, float(low), float(high), len(stated.item), float(effective))
+
+
 def area_difference(a: Confidences, b: Confidences) -> Callable[[FloatArray], FloatArray]:
     """Return the statistic for `swap_test_of`: the difference of areas when the items marked 1 change hands.
 
@@ -69,3 +84,8 @@ def area_difference(a: Confidences, b: Confidences) -> Callable[[FloatArray], Fl
         return areas(member) - areas(1 - member)
 
     return difference
+
+
+def _rarer(stated: Confidences) -> float:
+    """Items with the rarer outcome: what a perfect order, which shows no variance, stands on."""
+    return float(min(len(np.unique(stated.item[stated.correct == outcome])) for outcome in (True, False)))

@@ -95,4 +95,6 @@ def _in_reach(answers: pd.DataFrame, taxonomy: Taxonomy, gates: tuple[Gate, ...]
     if tuning.empty:
         return False
     counts = candidate_plan(AnswerTable.from_frame(tuning, taxonomy), gates, None, None).count()
-    return bool(np.any(largest_p_value(counts, gates) <= min(gate.delta for gate in gates)))
+    # What acts on nothing keeps many a gate and is no policy.
+    passes = largest_p_value(counts, gates) <= min(gate.delta for gate in gates)
+    return bool(np.any(passes & (counts.accepted() > 0)))

@@ -56,6 +56,12 @@ def test_repeats_are_tested_by_swaps_and_all_equal_runs_as_one_run():
     assert (found.low, found.high) == (single.low, single.high)
 
 
+def test_however_alike_the_variants_six_items_must_differ_to_show_it():
+    found = only_accuracy(variants(a=[1] * 30, b=[1] * 30))
+    assert found.smallest == pytest.approx(6 / 30)
+    assert found.verdict == NOT_DETECTED
+
+
 def test_turned_round_everything_changes_its_sign():
     comparison = compare(variants(a=[1] * 30 + [0] * 10, b=[1] * 20 + [0] * 20), metrics=["accuracy"])
     one, other = comparison.pair("a", "b").of("accuracy"), comparison.pair("b", "a").of("accuracy")
@@ -176,6 +182,16 @@ def test_the_ranking_is_by_all_answers_and_best_first():
     comparison = compare(frame)
     assert [one.name for one in comparison.ranking("")] == ["b", "a"]
     assert [one.estimates["accuracy (readable)"] for one in comparison.ranking("")] == pytest.approx([0.7, 1.0])
+
+
+def test_primary_metrics_have_an_interval_of_each_variant():
+    frame = variants(a=[1, 0, 1, 1] * 10, b=[1, 1, 0, 0] * 10)
+    frame["confidence"] = 0.5 + 0.01 * (np.arange(80) % 7)
+    one = compare(frame, primary=["brier", "auroc"]).variants[0]
+    assert set(one.intervals) == {"accuracy", "accuracy (readable)", "unreadable", "Brier score", "AUROC"}
+    for name in ("Brier score", "AUROC"):
+        assert one.intervals[name].low < one.estimates[name] < one.intervals[name].high
+    assert "Brier score" not in compare(frame).variants[0].intervals
 
 
 def test_models_are_compared_where_each_has_one_prompt():

@@ -41,6 +41,11 @@ def test_a_gate_that_no_policy_meets_on_the_tuning_part_is_out_of_reach():
     assert (found.part, "even on the tuning part" in found.reason) == ("all", True)
 
 
+def test_a_policy_that_acts_on_nothing_is_not_within_reach():
+    # Abstaining throughout would catch every item of the gated class.
+    assert items_for_choosing(study(CAUGHT, right=0.0)).part == "all"
+
+
 @pytest.mark.parametrize("part", ["all", "certification"])
 def test_what_was_asked_for_is_kept_and_its_price_said(part):
     found = items_for_choosing(study(CAUGHT), part)
@@ -52,7 +57,8 @@ def test_the_certification_part_is_not_looked_at():
     plain = study(CAUGHT)
     certifying = plain.parts()[lambda parts: parts == "certification"].index
     answers = plain.answers.copy()
-    answers.loc[answers["item_id"].isin(certifying), "confidence"] = 0.1
+    wrong = np.where(answers["label"] == "em", "sc", "em")
+    answers["predicted"] = np.where(answers["item_id"].isin(certifying), wrong, answers["predicted"])
     changed = Study.from_frame(answers[["item_id", "label", "predicted", "confidence"]], taxonomy=plain.taxonomy)
     assert items_for_choosing(changed) == items_for_choosing(plain)
 

@@ -6,11 +6,12 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch, Rectangle
 from matplotlib.ticker import PercentFormatter
 
-from assay.measure.comparison import Comparison, VariantSummary
+from assay.measure.comparison import Comparison
 from assay.measure.metrics import LEFT_OUT, SHARE, Metric
 from assay.measure.pairing import BETTER, UNDEFINED, WORSE
+from assay.measure.variant_summary import VariantSummary
 from assay.show.figure import Figure
-from assay.show.prompts.findings import NOTHING, headline
+from assay.show.prompts.findings import NOTHING, tally
 from assay.show.prompts.gaps import amount, gap, gap_interval, of_metric
 from assay.show.style import INK, house_style, look, panels
 from assay.show.words import Words, count, listed, sentence
@@ -51,10 +52,11 @@ def ranking(comparison: Comparison, metric: Metric | None = None) -> Figure | Wo
             panel.set_xlim(low, high)
         if twice:
             drawing.legend(handles=_both_ways(), loc="outside lower center", ncols=2)
-    best = [
-        f"{ranked[0].name}{f' for {group}' if group else ''}" for group, ranked in zip(groups, members, strict=True)
+    first = [
+        f"{_leaders(ranked, metric)}{f' for {group}' if group else ''}"
+        for group, ranked in zip(groups, members, strict=True)
     ]
-    title = f"First by {metric.name}: {listed(best)}; whether that is more than chance, the pairs tell"
+    title = f"First by {metric.name}: {listed(first)}; whether that is more than chance, the pairs tell"
     items = sorted({one.items for each in members for one in each})
     alt = (
         f"Points with 95 % interval bars, one row per variant, best on top, one panel per group ({len(groups)}): "
@@ -123,7 +125,9 @@ def matrix(comparison: Comparison, metric: Metric | None = None) -> Figure | Wor
             panel.set_title(group or of_metric(metric))
             rows += _matrix_rows(comparison, group, metric)
         drawing.legend(handles=_verdict_key(), loc="outside lower center", ncols=min(3, 1 + len(groups)), fontsize=8)
-    title = sentence(headline(comparison)).rstrip(".") if metric == comparison.primary[0] else f"Pairs on {metric.name}"
+    title = (
+        sentence(tally(comparison, metric)).rstrip(".") if metric in comparison.primary else f"Pairs on {metric.name}"
+    )
     alt = (
         f"Square tables, one per group ({len(groups)}), variants down and across, best first; each cell holds row less column "
         f"in {of_metric(metric)}, and says better or worse where a difference was found after adjustment; the "
@@ -174,6 +178,13 @@ def draw_matrix(axes: Axes, comparison: Comparison, group: str, metric: Metric) 
     for spine in axes.spines.values():
         spine.set_visible(False)
     return axes
+
+
+def _leaders(ranked: list[VariantSummary], metric: Metric) -> str:
+    """Name the first, and how many are level with it."""
+    best = amount(metric, ranked[0].estimates[metric.name])
+    level = sum(amount(metric, one.estimates[metric.name]) == best for one in ranked[1:])
+    return f"{ranked[0].name} and {level} more alike" if level else ranked[0].name
 
 
 def _ranked_row(one: VariantSummary, metric: Metric, twice: bool) -> dict[str, object]:

@@ -64,27 +64,37 @@ def equal_safety_words(safety: EqualSafety) -> Words:
 
 
 def headline(comparison: Comparison) -> str:
-    """Return one sentence for the index of a report."""
-    tested = [(pair, one) for pair, one in primary_differences(comparison) if one.test]
-    if not tested:
-        return NOTHING
-    metrics = listed([metric.name for metric in comparison.primary])
-    found = [(pair, one) for pair, one in tested if one.verdict in (BETTER, WORSE)]
+    """Return one sentence for the index of a report: how many pairs differ, and which is most apart."""
+    parts = [tally(comparison, metric) for metric in comparison.primary if _tested(comparison, metric)]
+    for metric in comparison.primary:
+        found = [(pair, one) for pair, one in _tested(comparison, metric) if one.verdict in (BETTER, WORSE)]
+        if found:
+            pair, one = max(found, key=lambda each: abs(each[1].difference))
+            first, second = (pair.a, pair.b) if one.verdict == BETTER else (pair.b, pair.a)
+            apart = with_unit(metric, gap(metric, abs(one.difference)))
+            return f"{'; '.join(parts)}; most apart: {first} is better than {second}{_in(pair.group)} by {apart}"
+    return "; ".join(parts) or NOTHING
+
+
+def tally(comparison: Comparison, metric: Metric) -> str:
+    """Say how many of the tested pairs differ on a primary metric."""
+    tested = _tested(comparison, metric)
+    found = sum(one.verdict in (BETTER, WORSE) for _, one in tested)
+    pairs = f"{len(tested)} pairs" if len(tested) > 1 else "the one pair"
     if not found:
-        pairs = f"none of {len(tested)} pairs differs" if len(tested) > 1 else "the one pair does not differ"
-        return f"{pairs} detectably in {metrics} at this size"
-    pair, one = max(found, key=lambda each: abs(each[1].difference))
-    first, second = (pair.a, pair.b) if one.verdict == BETTER else (pair.b, pair.a)
-    return (
-        f"{len(found)} of {count(len(tested), 'pair')} {'differs' if len(found) == 1 else 'differ'} in {metrics}; most "
-        f"apart: {first} is better than {second}{_in(pair.group)} by "
-        f"{with_unit(one.metric, gap(one.metric, abs(one.difference)))}"
-    )
+        return f"no detectable difference in {metric.name} at this size in {'any of ' * (len(tested) > 1)}{pairs}"
+    if len(tested) == 1:
+        return f"{pairs} differs in {metric.name}"
+    return f"{found} of {pairs} {'differs' if found == 1 else 'differ'} in {metric.name}"
 
 
 def primary_differences(comparison: Comparison) -> list[tuple[Pair, Difference]]:
     """Return the differences on primary metrics, each with its pair."""
     return [(pair, one) for pair in comparison.pairs for one in pair.differences if one.primary and pair.items]
+
+
+def _tested(comparison: Comparison, metric: Metric) -> list[tuple[Pair, Difference]]:
+    return [(pair, one) for pair, one in primary_differences(comparison) if one.metric == metric and one.test]
 
 
 def _finding(comparison: Comparison, group: str, metric: Metric) -> str:

@@ -5,10 +5,11 @@ import math
 import pandas as pd
 
 from assay.measure.certificate import TOO_FEW
-from assay.measure.comparison import Comparison, VariantSummary
+from assay.measure.comparison import Comparison
 from assay.measure.disagreement import disagreements
 from assay.measure.equal_safety import EqualSafety
 from assay.measure.metrics import LEFT_OUT, SHARE, UNREADABLE_RATE, Metric
+from assay.measure.variant_summary import VariantSummary
 from assay.show.prompts.findings import NO_SAFETY, NOTHING, primary_differences
 from assay.show.prompts.gaps import amount, gap, gap_interval, of_metric, p_words, short_gap
 from assay.show.tables import Table
@@ -196,7 +197,12 @@ def without_empty(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _figure(one: VariantSummary, metric: Metric) -> object:
-    return short_interval(one.intervals[metric.name]) if metric.name in one.intervals else one.estimates[metric.name]
+    interval = one.intervals.get(metric.name)
+    if interval is None:
+        return one.estimates[metric.name]
+    if metric.form == SHARE:
+        return short_interval(interval)
+    return f"{gap(metric, interval.estimate)} ({gap(metric, interval.low)}, {gap(metric, interval.high)})"
 
 
 def _column(metric: Metric) -> str:
