@@ -27,9 +27,7 @@ def main() -> int:
             verdict = "" if ratio >= bar else "  MISSED"
             print(f"{work:<78} {ours:9.3f} {theirs:9.3f} {ratio:8.1f} {bar:6.1f}  {other}{verdict}", flush=True)
     if not sys.argv[1:] or "sweep" in names:
-        print(
-            f"\n{'answers':>12} {'seconds':>9} {'us an answer':>13} {'peak MB':>9}  joint sweep in blocks, generated and counted"
-        )
+        print(f"\n{'answers':>12} {'seconds':>9} {'us an answer':>13} {'peak MB':>9}  sweep in blocks")
         for row in importlib.import_module("bench_sweep").growth():
             print(
                 f"{row['answers']:12,} {row['seconds']:9.2f} {row['us_per_answer']:13.2f} {row['peak_MB']:9.0f}",

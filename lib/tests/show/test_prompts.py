@@ -66,11 +66,28 @@ def test_what_is_not_found_is_given_its_size(of_claims):
     assert "No detectable difference at this size in any of 10 pairs" in said
     assert "would show a true difference of" in said
     assert "among the 10 tests" in said
-    assert show.headline(of_claims) == "none of 10 pairs differs detectably in accuracy at this size"
+    assert show.headline(of_claims) == "no detectable difference in accuracy at this size in any of 10 pairs"
 
 
 def test_the_headline_names_the_pair_most_apart(apart):
     assert show.headline(apart).startswith("2 of 3 pairs differ in accuracy; most apart: good is better than ")
+
+
+def test_the_headline_counts_the_pairs_of_every_primary_metric():
+    said = show.headline(compare(study(good=0.9, poor=0.6), primary=["auroc", "accuracy"]))
+    assert said.startswith(
+        "no detectable difference in AUROC at this size in the one pair; the one pair differs in accuracy; most"
+    )
+
+
+def test_variants_level_at_the_top_are_not_ranked_in_words():
+    comparison = compare(study(good=0.9, fair=0.6).answers.assign(correct=True, confidence=0.8))
+    assert "fair and 1 more alike" in show.ranking(comparison).title
+
+
+def test_a_score_is_not_written_as_a_percentage():
+    frame = show.variants_table(compare(study(good=0.9, fair=0.6), primary="brier")).frame
+    assert frame["Brier score"].str.match(r"0\.\d{3} \(0\.\d{3}, 0\.\d{3}\)").all()
 
 
 def test_the_paragraph_on_the_published_claim_is_computed(claims, of_claims):
