@@ -34,6 +34,7 @@ from assay.rules.costs import CostLedger, CostTotals, Price, PriceSheet, add_up,
 from assay.rules.decimals import at_least, below, gap_within, nano
 from assay.rules.documents import DocumentError
 from assay.rules.evidence import Agreement, AgreementLog, AgreementReport, Comparison, KindAgreement, Side
+from assay.rules.gate_result import GateResult
 from assay.rules.parsing import (
     CLASSIFICATION_ERRORS,
     DISTRIBUTION_ERRORS,
@@ -48,7 +49,7 @@ from assay.rules.parsing import (
     parse_verdict,
     read_confidence,
 )
-from assay.rules.policy import Policy, PolicyError, load_policy, save_policy
+from assay.rules.policy import Policy, PolicyError, PolicyRefused, load_policy, policy_schema, save_policy
 from assay.rules.recalibration import RecalibrationMap
 from assay.rules.routing_policy import RouteReason, RoutingMode, RoutingPolicy, RoutingRefused, Standing, Thresholds
 from assay.rules.safety import Classification, Decision, apply_safety_rules
@@ -90,11 +91,13 @@ __all__ = [
     "DocumentError",
     "Elicitation",
     "Gate",
+    "GateResult",
     "KindAgreement",
     "LabelClass",
     "NotConfigured",
     "Policy",
     "PolicyError",
+    "PolicyRefused",
     "Price",
     "PriceSheet",
     "Profile",
@@ -136,6 +139,7 @@ __all__ = [
     "parse_classification",
     "parse_distribution",
     "parse_verdict",
+    "policy_schema",
     "prepare_state",
     "read_confidence",
     "save_policy",

@@ -12,7 +12,6 @@ import os
 import re
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from importlib import resources
 from pathlib import Path
 from typing import Any, Self
 
@@ -310,6 +309,8 @@ def save_policy(policy: Policy, path: str | os.PathLike[str]) -> None:
 
 def policy_schema() -> dict[str, Any]:
     """Return the JSON schema of the policy file, which ships beside this module."""
+    from importlib import resources  # not at the top: a service that never asks should not wait for it
+
     text = (resources.files("assay.rules") / "policy.schema.json").read_text(encoding="utf-8")
     schema: dict[str, Any] = json.loads(text)
     return schema

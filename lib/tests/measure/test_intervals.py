@@ -14,6 +14,7 @@ from assay.measure.intervals import (
     exact_lower,
     exact_upper,
     item_codes,
+    proportion_bounds,
     wilson,
 )
 
@@ -46,6 +47,38 @@ def test_all_right_reaches_one_and_all_wrong_zero_without_rounding():
     n = np.arange(1, 3001)
     assert (wilson(n, n)[1] == 1).all()
     assert (wilson(0, n)[0] == 0).all()
+
+
+@given(counts, st.sampled_from([0.8, 0.95, 0.99]))
+def test_only_the_bound_next_to_the_edge_is_moved_and_only_outward(count, confidence):
+    k, n = count
+    low, high = wilson(k, n, confidence)
+    moved_low, moved_high = proportion_bounds(k, n, confidence)
+    assert 0 <= moved_low <= low <= high <= moved_high <= 1
+    if not 0 < k <= 3:
+        assert moved_low == low
+    if not 0 < n - k <= 3:
+        assert moved_high == high
+
+
+def test_the_moved_bound_is_the_rate_at_which_so_many_misses_are_as_rare_as_allowed():
+    for misses in (1, 2, 3):
+        rate = 1 - float(proportion_bounds(60 - misses, 60)[1])
+        assert stats.poisson.sf(misses - 1, 60 * rate) == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize("n", [18, 30, 60, 300])
+def test_high_rates_are_covered_where_wilson_alone_misses_them(n):
+    k = np.arange(n + 1)
+    rates = np.linspace(1 - 3 / n, 1 - 0.06 / n, 200)
+    chance = stats.binom.pmf(k[:, None], n, rates)
+
+    def coverage(bounds):
+        low, high = bounds(k, n)
+        return (chance * ((low[:, None] <= rates) & (rates <= high[:, None]))).sum(axis=0)
+
+    assert coverage(wilson).min() < 0.87
+    assert coverage(proportion_bounds).min() > 0.92
 
 
 def test_no_trials_leave_everything_possible():

@@ -15,6 +15,8 @@ from assay.rules.recalibration import RecalibrationMap
 
 TODAY = datetime.date(2026, 3, 1)
 NAMES = ("sc", "ne", "em")
+hundredths = st.integers(0, 100).map(lambda value: value / 100)
+
 TRIAGE = Taxonomy(
     tuple(LabelClass(name, rank) for rank, name in enumerate(NAMES)), "unsure", gates=(Gate("caught", ("em",)),)
 )
@@ -57,14 +59,14 @@ def test_a_certificate_that_did_not_pass_becomes_a_policy_that_says_so():
     st.lists(
         st.tuples(
             st.sampled_from(NAMES),
-            st.floats(0, 1).map(lambda value: round(value, 2)),
-            st.dictionaries(st.sampled_from(NAMES), st.floats(0, 1), max_size=3),
+            hundredths,
+            st.dictionaries(st.sampled_from(NAMES), hundredths, max_size=3),
         ),
-        min_size=1,
-        max_size=10,
+        min_size=10,
+        max_size=30,
     ),
     st.sampled_from(MAPS),
-    st.floats(0, 1).map(lambda value: round(value, 2)),
+    hundredths,
 )
 def test_a_policy_decides_what_the_recalibrated_frame_decides(said, fitted, threshold):
     predicted, confidence, alternatives = zip(*said, strict=True)

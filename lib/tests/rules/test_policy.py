@@ -101,6 +101,13 @@ def test_a_policy_that_cannot_be_written_leaves_the_old_one(tmp_path):
     assert len(list(tmp_path.iterdir())) == 1
 
 
+def test_a_write_that_fails_leaves_nothing_beside_it(tmp_path):
+    (tmp_path / "policy.json").mkdir()
+    with pytest.raises(OSError, match=r"policy\.json"):
+        save_policy(policy(), tmp_path / "policy.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["policy.json"]
+
+
 # What it decides is what the rules decide.
 
 
