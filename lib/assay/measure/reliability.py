@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from assay.measure.cells import Cells
-from assay.measure.intervals import FloatArray, effective_items, wilson
+from assay.measure.intervals import FloatArray, effective_items, proportion_bounds
 from assay.measure.judged import Judged
 
 Scheme = Literal["mass", "width"]
@@ -72,7 +72,7 @@ class BinnedCurve:
     confidence, accuracy : float64
         Mean confidence and share of right answers.
     accuracy_low, accuracy_high : float64
-        Wilson interval of the accuracy at the effective number of items.
+        Interval of the accuracy: `assay.measure.intervals.proportion_bounds` at the effective number of items.
     scheme : {"mass", "width"}
     asked : int
         Number of bins asked for.
@@ -165,7 +165,7 @@ def binned_curve(judged: Judged, bins: int = DEFAULT_BINS, scheme: Scheme = "mas
     items, effective = _items_per_bin(judged, place, len(layout))
     accuracy = right / total[kept]
     effective = effective[kept]
-    low, high = wilson(np.minimum(accuracy * effective, effective), effective)
+    low, high = proportion_bounds(np.minimum(accuracy * effective, effective), effective)
     return BinnedCurve(
         low=layout.edges[:-1][kept],
         high=layout.edges[1:][kept],

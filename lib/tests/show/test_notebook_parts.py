@@ -1,17 +1,21 @@
 """What notebooks 10, 20 and 90 show, on a study small enough to count by hand."""
 
+import dataclasses
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from assay.measure.calibration_report import calibration_report
 from assay.measure.hygiene import hygiene
+from assay.measure.recalibration_report import judge_maps
 from assay.measure.tuning import tune
 from assay.parameters import check
 from assay.rules import Classification, Gate, LabelClass, PolicyError, Taxonomy, load_policy
-from assay.show import calibration, certificates, review, thresholds
+from assay.show import calibration, certificates, choice, review, thresholds
 from assay.show.opening import Opened, open_study
-from assay.study import Study, each_series
+from assay.show.recalibration import recalibration_findings, recalibration_table
+from assay.study import Costs, Study, each_series
 
 HOSTILE = '=HYPERLINK("http://example.org")<script>alert(1)</script>'
 
@@ -202,3 +206,39 @@ def test_a_policy_of_several_series_or_without_a_certificate_is_not_passed_off_a
     assert "refused wherever it is applied" in str(certificates.write_policy(tune_all(few), few, str(path)))
     with pytest.raises(PolicyError, match="undecided"):
         load_policy(path).decide(Classification("urgent", 0.99), calibration="language_model", elicitation="verbal")
+
+
+def test_maps_are_judged_on_the_part_they_were_not_fitted_on_and_said_in_words():
+    opened = make_study(items=400, wrong=0.3, models=("m1", "m2"))
+    maps = judge_maps(opened.series, opened.study.parts(), seed=1)
+    assert {one.kind for one in maps} == {"temperature", "platt", "isotonic", "beta"}
+    assert all(one.verdict is None or one.verdict.items <= 201 for one in maps)
+    favoured = [one for one in maps if one.favoured]
+    words = str(recalibration_findings(maps))
+    assert all(one.series in words for one in favoured)
+    assert len(recalibration_table(maps).frame) == 8
+    assert "no map can be fitted" in str(recalibration_table([]))
+
+
+def test_the_firmness_of_a_point_is_judged_on_items_left_out():
+    opened = make_study(items=120, wrong=0.05)
+    table = choice.firmness(tune_all(opened), seed=1).frame
+    assert table["series"].tolist() == ["m1"]
+    assert "coverage left out, %" in table.columns
+
+
+def test_prevalence_and_costs_change_only_the_figures_marked_as_descriptive():
+    opened = make_study(items=60, wrong=0.2)
+    tuned = tune_all(opened, threshold=0.5, tie_margin=0.1)
+    assert "states neither" in str(choice.mix(tuned, opened.whole))
+    study = dataclasses.replace(
+        opened.whole, prevalence={"calm": 0.9, "urgent": 0.1}, costs=Costs(100.0, 5.0, 1.0, "EUR")
+    )
+    table = choice.mix(tuned, study)
+    assert table.caption.startswith("Descriptive only")
+    assert table.frame["mix"].tolist() == ["the items' own", "production"]
+    weighed = Opened(study, study, each_series(study), ())
+    pd.testing.assert_frame_equal(
+        certificates.certificate_table(tuned).frame,
+        certificates.certificate_table(tune_all(weighed, threshold=0.5, tie_margin=0.1)).frame,
+    )
