@@ -12,7 +12,7 @@ import pandas as pd
 
 from assay.measure.decide import decide_table
 from assay.measure.figures import DecisionFigures, figures_of
-from assay.measure.intervals import Interval, wilson
+from assay.measure.intervals import Interval, proportion_bounds
 from assay.measure.staircase import staircase
 from assay.measure.sweep import Counts, SweepCounts, ratio, sweep
 from assay.measure.table import AnswerTable
@@ -136,7 +136,7 @@ def _along_counts(table: AnswerTable, points: Sequence[tuple[float, float]], gat
     named["over-restriction"] = counts.over_restriction()
     frames = []
     for name, (hits, trials) in named.items():
-        low, high = wilson(hits, trials)
+        low, high = proportion_bounds(hits, trials)
         known = trials > 0
         frame = pd.DataFrame(
             {
