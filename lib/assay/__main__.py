@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import assay
-from assay.commands import declare_check
+from assay.commands import count, declare_check, declare_collect, declare_lint, declare_serve
 from assay.keys import without_keys
 
 _MISUSE = 2
@@ -90,13 +90,20 @@ def _declare_report(commands: Any) -> argparse.ArgumentParser:
     )
     command.add_argument("study", nargs="*", help="the name of a study or the path of its folder; all studies if none")
     command.add_argument("--force", action="store_true", help="run also what has not changed")
-    command.add_argument("--workers", type=_count, metavar="N", help="how many notebooks at once (default: one a core)")
+    command.add_argument("--workers", type=count, metavar="N", help="how many notebooks at once (default: one a core)")
     _add_limits(command)
     command.set_defaults(call=_report)
     return command
 
 
-_COMMANDS: tuple[Callable[[Any], argparse.ArgumentParser], ...] = (_declare_run, _declare_report, declare_check)
+_COMMANDS: tuple[Callable[[Any], argparse.ArgumentParser], ...] = (
+    _declare_run,
+    _declare_report,
+    declare_check,
+    declare_collect,
+    declare_serve,
+    declare_lint,
+)
 
 
 def _run(given: argparse.Namespace) -> int:
@@ -172,13 +179,6 @@ def _add_limits(command: argparse.ArgumentParser) -> None:
 def _limits(given: argparse.Namespace) -> dict[str, float]:
     limits = {"cell_timeout": given.cell_timeout, "run_timeout": given.run_timeout}
     return {name: seconds for name, seconds in limits.items() if seconds is not None}
-
-
-def _count(text: str) -> int:
-    number = int(text) if text.isascii() and text.isdigit() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1, got {text!r}")
-    return number
 
 
 class _Progress:

@@ -1,0 +1,133 @@
+"""The files of a batch: one request a line on the way there, one result a line on the way back."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+from assay.ask.client import Connection
+from assay.ask.database import StoreError
+from assay.ask.faults import FAULTS, fault_of_body
+from assay.ask.plan import AGAIN, distinct, request_digests, settled
+from assay.ask.request import Ask, build_request
+from assay.ask.response import Completion, read_reply
+from assay.ask.store import Store
+from assay.files import write_whole
+from assay.rules import Taxonomy
+from assay.rules.parsing import DEFAULT_FIELDS, AnswerFields
+
+MOST_REQUESTS: Final = 50_000
+MOST_BYTES: Final = 190_000_000
+"""What a provider takes in one file, with a margin."""
+
+_DIGITS: Final = 40
+
+
+def write_batches(
+    store: Store,
+    asks: Sequence[Ask],
+    taxonomy: Taxonomy,
+    folder: Path | str,
+    connection: Connection,
+    fields: AnswerFields = DEFAULT_FIELDS,
+) -> list[Path]:
+    """Write the requests that are not settled to files, as many as it takes.
+
+    Parameters
+    ----------
+    store : Store
+    asks : sequence of Ask
+        All of one model, since a batch is.
+    taxonomy : Taxonomy
+    folder : path
+        Where the files go, each named by its digest; made where it is missing.
+    connection : Connection
+        What is known of the model's parameters decides what is sent, for a batch cannot ask again without one.
+    fields : AnswerFields
+
+    Returns
+    -------
+    list of Path
+        Empty if there is nothing to ask.
+
+    Raises
+    ------
+    StoreError
+        If an item was asked with another text under the same id, or a file cannot be written.
+    ValueError
+        If the asks are of more than one model.
+    """
+    models = sorted({ask.model for ask in asks})
+    if len(models) > 1:
+        raise ValueError(f"a batch asks one model, got {', '.join(models)}")
+    for request in request_digests(asks, taxonomy, fields):
+        store.register(*request)
+    states = store.states(asks)
+    waiting = {tuple(row) for row in store.read("SELECT item_id, model, prompt_hash, settings_digest, run FROM claims")}
+    new = [ask for ask in distinct(asks) if not settled(states, ask.key, AGAIN) and tuple(ask.key) not in waiting]
+    paths = []
+    for lines in _files(_line(ask, taxonomy, connection, fields) for ask in new):
+        content = b"".join(lines)
+        path = Path(folder) / f"batch-{hashlib.sha256(content).hexdigest()[:16]}.jsonl"
+        try:
+            write_whole(path, content)
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be written ({error.strerror or 'I/O error'})") from None
+        paths.append(path)
+    return paths
+
+
+def custom_id(ask: Ask) -> str:
+    """Return what a request is called in a batch: 40 hex digits of the sha256 of its key."""
+    return hashlib.sha256(json.dumps(list(ask.key)).encode()).hexdigest()[:_DIGITS]
+
+
+def endpoint(connection: Connection) -> str:
+    """Return the path that the requests of a batch are for."""
+    return "/chat/completions" if connection.provider == "azure" else "/v1/chat/completions"
+
+
+def read_result(line: bytes) -> tuple[str | None, Completion]:
+    """Read one line of results: the name of its request, None if it has none, and what came."""
+    try:
+        result = json.loads(line.decode(), parse_constant=lambda _: None)
+        name = result["custom_id"]
+        if not isinstance(name, str):
+            return None, Completion()
+    except (ValueError, RecursionError, KeyError, TypeError):
+        return None, Completion()
+    response = result.get("response")
+    response = response if isinstance(response, Mapping) else {}
+    body, status = response.get("body"), response.get("status_code")
+    if status == 200:
+        return name, replace(read_reply(body), latency_s=None)
+    error = result.get("error") or (body.get("error") if isinstance(body, Mapping) else None)
+    if isinstance(error, Mapping) and error.get("code") == "batch_expired":
+        return name, Completion(error="timed_out", detail=FAULTS["timed_out"])
+    fault = fault_of_body(error)
+    if fault.kind == "rejected" and isinstance(error, Mapping) and isinstance(status, int):
+        # Its code says nothing that is known, so the status has to.
+        fault = fault_of_body({**error, "code": status})
+    return name, Completion(error=fault.kind, detail=fault.message)
+
+
+def _line(ask: Ask, taxonomy: Taxonomy, connection: Connection, fields: AnswerFields) -> bytes:
+    body = build_request(ask, taxonomy, connection.dialect(ask.model, ask.prompt.contract), fields)
+    line = {"custom_id": custom_id(ask), "method": "POST", "url": endpoint(connection), "body": body}
+    return json.dumps(line, ensure_ascii=True).encode() + b"\n"
+
+
+def _files(lines: Iterable[bytes]) -> Iterator[list[bytes]]:
+    """Cut lines into files that a provider takes."""
+    file: list[bytes] = []
+    size = 0
+    for line in lines:
+        if file and (len(file) == MOST_REQUESTS or size + len(line) > MOST_BYTES):
+            yield file
+            file, size = [], 0
+        file.append(line)
+        size += len(line)
+    if file:
+        yield file

@@ -1,0 +1,157 @@
+"""Who is asking what: claims on asks, so that several processes share the work on one store.
+
+A claim is a row in the store that names its owner. An owner that asks holds a lock on a file beside the store for as
+long as it lives; the system gives the lock up when the process ends, however it ends, and the claims with it. The owner
+of asks that are waiting in a batch is the batch, which no process holds, until its results are in.
+"""
+
+import contextlib
+import secrets
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Final, NamedTuple, Self
+
+from assay.ask.database import KEY, SAME_KEY, StoreError
+from assay.ask.request import AskKey
+from assay.ask.store import Store
+
+BATCH: Final = "batch:"
+"""What the name of an owner begins with that is a batch."""
+
+
+class Taken(NamedTuple):
+    """What became of the asks that an owner wanted.
+
+    `granted` are its own now, `held` are another owner's, `waiting` are in a batch, and `settled` were answered.
+    """
+
+    granted: list[AskKey]
+    held: list[AskKey]
+    waiting: list[AskKey]
+    settled: list[AskKey]
+
+
+class Claims:
+    """The claims of one owner; a context manager, which gives back those that are left.
+
+    Parameters
+    ----------
+    store : Store
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self.owner = secrets.token_hex(8)
+        self._path = _lock_path(store, self.owner)
+        self._lock: IO[bytes] | None = None
+
+    def take(self, keys: Sequence[AskKey], again: Collection[str]) -> Taken:
+        """Claim asks; of each that is not to be had, say why.
+
+        Parameters
+        ----------
+        keys : sequence of AskKey
+        again : collection of str
+            Kinds of error after which an ask is asked again.
+        """
+        taken = Taken([], [], [], [])
+        alive: dict[str, bool] = {self.owner: True}
+        with self._store.transaction() as cursor:
+            for key in keys:
+                found = cursor.execute(f"SELECT error FROM asks WHERE {SAME_KEY}", key).fetchone()  # noqa: S608
+                if found is not None and found[0] not in again:
+                    taken.settled.append(key)
+                    continue
+                claim = cursor.execute(f"SELECT owner FROM claims WHERE {SAME_KEY}", key).fetchone()  # noqa: S608
+                owner = None if claim is None else claim[0]
+                if owner is not None and owner.startswith(BATCH):
+                    taken.waiting.append(key)
+                elif owner not in (None, self.owner) and alive.setdefault(owner, _alive(self._store, owner)):
+                    taken.held.append(key)
+                else:
+                    cursor.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?)", (*key, self.owner))
+                    taken.granted.append(key)
+        return taken
+
+    def give_back(self) -> None:
+        """Give up all claims of this owner."""
+        with self._store.transaction() as cursor:
+            cursor.execute("DELETE FROM claims WHERE owner = ?", (self.owner,))
+
+    def __enter__(self) -> Self:
+        # Locked before it gets its name: under that name it is never seen unlocked while its owner lives.
+        new = self._path.with_name(f"{self._path.name}.new")
+        try:
+            self._lock = new.open("xb")
+            _try_lock(self._lock)
+            new.replace(self._path)
+        except OSError as error:
+            raise StoreError(f"{self._path}: cannot be written ({error.strerror or 'I/O error'})") from None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            self.give_back()
+        finally:
+            self._path.unlink(missing_ok=True)
+            if self._lock is not None:
+                self._lock.close()
+
+
+def claim_for_batch(store: Store, keys: Iterable[AskKey], batch: str) -> None:
+    """Mark asks as waiting in a batch."""
+    with store.transaction() as cursor:
+        cursor.executemany(
+            "INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?)", [(*key, BATCH + batch) for key in keys]
+        )
+
+
+def end_batch(store: Store, batch: str) -> list[AskKey]:
+    """Give back the claims of a batch and return the asks of which nothing has come."""
+    with store.transaction() as cursor:
+        columns = ", ".join(KEY)
+        left = cursor.execute(
+            f"SELECT {columns} FROM claims WHERE owner = ? ORDER BY {columns}",  # noqa: S608 (names only)
+            (BATCH + batch,),
+        ).fetchall()
+        cursor.execute("DELETE FROM claims WHERE owner = ?", (BATCH + batch,))
+    return [AskKey(*key) for key in left]
+
+
+def _lock_path(store: Store, owner: str) -> Path:
+    return store.path.with_name(f"{store.path.name}-{owner}.lock")
+
+
+def _alive(store: Store, owner: str) -> bool:
+    """Tell whether the process of an owner is there; the lock file of one that is not is removed."""
+    path = _lock_path(store, owner)
+    try:
+        with path.open("rb") as file:
+            if not _try_lock(file):
+                return True
+            with contextlib.suppress(OSError):
+                path.unlink()
+    except OSError:
+        pass
+    return False
+
+
+if sys.platform == "win32":
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        # Without this lock two processes may ask the same; what is stored is still one row for each ask.
+        return True
+
+else:
+    import fcntl
+
+    def _try_lock(file: IO[bytes]) -> bool:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True

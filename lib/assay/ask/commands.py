@@ -1,0 +1,300 @@
+"""What ``assay collect``, ``assay serve`` and ``assay lint`` do; each function returns an exit code.
+
+0 is done, 1 is done in part (asks are left, findings were made), and what was given wrongly is raised: the command line
+turns that into one line and exit code 2.
+"""
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+import pandas as pd
+
+from assay.ask.client import Connection, connect
+from assay.ask.collection import DEFAULT_CONCURRENCY, collect
+from assay.ask.export import export_answers, tidy_rows
+from assay.ask.lint import lint_prompt
+from assay.ask.local import LocalModel
+from assay.ask.plan import make_asks, make_plan
+from assay.ask.prompts import load_prompt
+from assay.ask.request import Ask, Patience, Settings
+from assay.ask.source import Source, load_source
+from assay.ask.store import Store
+from assay.files import repository_root
+from assay.rules import Price, PriceSheet
+from assay.rules.classifier import NotConfigured
+
+STORES: Final = Path("reports") / "answers"
+"""Where the stores of studies are, under the root of the repository."""
+
+_LOCAL_PATIENCE: Final = Patience(timeout=600.0)
+"""On a busy machine a small model may take minutes for a long prompt."""
+
+
+class CommandError(ValueError):
+    """A command that was given what it cannot take."""
+
+
+def collect_answers(
+    study: str,
+    prompts: Sequence[str],
+    *,
+    model: str | None = None,
+    local: bool = False,
+    gguf: Path | None = None,
+    base_url: str | None = None,
+    run: int = 0,
+    limit: int | None = None,
+    max_cost: str | None = None,
+    prices: Path | None = None,
+    concurrency: int | None = None,
+    store: Path | None = None,
+    export: Path | None = None,
+    dry_run: bool = False,
+) -> int:
+    """Ask the items of a study and print a summary.
+
+    Parameters
+    ----------
+    study : str
+        Name of a study, or path of its folder. Its answers need not be there.
+    prompts : sequence of str
+        Paths of prompt files, or names of prompts of the study.
+    model : str, optional
+        Name of the model, or of the Azure deployment. Needed unless the model is local.
+    local : bool
+        Ask the embedded model, or `gguf`, started for the purpose.
+    gguf : Path, optional
+    base_url : str, optional
+        Of a compatible server.
+    run : int
+        Which repetition, from 0.
+    limit : int, optional
+        Ask the first so many items alone.
+    max_cost : str, optional
+        US dollars.
+    prices : Path, optional
+        A price file; see `PriceSheet.from_json`.
+    concurrency : int, optional
+        Asks in flight; by default 8, and 1 for a local model.
+    store : Path, optional
+        By default ``reports/answers/<study>.sqlite`` under the root of the repository.
+    export : Path, optional
+        Write the answers of the store as parquet as well.
+    dry_run : bool
+        Print what would be asked, and what it would take, and ask nothing.
+
+    Returns
+    -------
+    int
+        0 if every ask has an outcome in the store, 1 if some are left.
+    """
+    source = load_source(study)
+    files = [load_prompt(_prompt_path(one, source)) for one in prompts]
+    if not files:
+        raise CommandError("--prompt is needed: a prompt file, or the name of a prompt of the study")
+    local = local or gguf is not None
+    if local and (model is not None or base_url is not None):
+        raise CommandError("--local asks a model of its own: leave out --model and --base-url")
+    if not local and model is None:
+        raise CommandError("--model is needed, or --local for the embedded model")
+    if limit is not None and limit < 1:
+        raise CommandError(f"--limit must be at least 1, got {limit}")
+    budget, sheet = _amount(max_cost), _sheet(prices)
+    items = source.items if limit is None else source.items.head(limit)
+    with contextlib.ExitStack() as stack:
+        server = stack.enter_context(_prepared(gguf, dry_run)) if local else None
+        name = server.name if server is not None else str(model)
+        if server is not None:
+            # What runs here is paid for otherwise.
+            sheet = PriceSheet({**sheet.prices, name: Price(0, 0)})
+        settings = Settings(patience=_LOCAL_PATIENCE) if local else Settings()
+        asks = make_asks(items, files, name, run=run, settings=settings)
+        path = store or repository_root() / STORES / f"{source.name}.sqlite"
+        if dry_run:
+            opened = stack.enter_context(Store(path if path.exists() else ":memory:"))
+            print(make_plan(opened, asks, source.taxonomy, source.fields, prices=sheet))
+            return 0
+        try:
+            connection = connect(base_url=server.base_url if server is not None else base_url)
+        except NotConfigured as error:
+            raise CommandError(str(error)) from None
+        opened = stack.enter_context(Store(path))
+        if server is not None:
+            opened.note(f"sha256 of the weights of {name}", server.sha256)
+        at_once = concurrency or (1 if local else DEFAULT_CONCURRENCY)
+        left = asyncio.run(_collect(connection, opened, asks, source, at_once, budget, sheet))
+        _print_summary(opened, asks, source)
+        print(f"store: {path}")
+        if export is not None:
+            count = export_answers(opened, export, source.taxonomy, source.fields, prices=sheet)
+            print(f"{export}: {count:,} rows")
+    return 1 if left else 0
+
+
+def serve(*, gguf: Path | None = None, port: int = 0, slots: int = 1, threads: int | None = None) -> int:
+    """Serve the embedded model, or another, on loopback until this is interrupted.
+
+    Parameters
+    ----------
+    gguf : Path, optional
+    port : int
+        0 for a free one.
+    slots : int
+        Completions at one time.
+    threads : int, optional
+
+    Returns
+    -------
+    int
+        0 when it is told to end, 1 if the server ends by itself.
+    """
+    with _ending_on_terminate(), LocalModel(gguf, port=port, slots=slots, threads=threads) as model:
+        print(f"model: {model.name}")
+        print(f"weights: sha256 {model.sha256}")
+        print(f"base URL: {model.base_url} (no key; Ctrl-C ends it)", flush=True)
+        try:
+            code = model.wait()
+        except KeyboardInterrupt:
+            return 0
+    print(f"assay: the server ended by itself (exit code {code})", file=sys.stderr)
+    return 1
+
+
+def lint(prompts: Sequence[str], *, study: str | None = None) -> int:
+    """Check prompt files and print what is wrong with them, one finding a line.
+
+    Parameters
+    ----------
+    prompts : sequence of str
+        Paths, or names of prompts of the study.
+    study : str, optional
+        Name or path of the study whose items they ask, for the classes and for leaks; by default the one in whose
+        folder a prompt lies.
+
+    Returns
+    -------
+    int
+        0 if nothing is wrong, 1 if something is.
+    """
+    findings = 0
+    for given in prompts:
+        source = load_source(study) if study is not None else _surrounding(Path(given))
+        path = Path(given) if source is None else _prompt_path(given, source)
+        found = lint_prompt(path, source)  # type: ignore[arg-type]  # it looks at what both have
+        findings += len(found)
+        for one in found:
+            print(one)
+        if not found:
+            print(f"{path}: nothing to find fault with")
+    return 1 if findings else 0
+
+
+async def _collect(
+    connection: Connection,
+    store: Store,
+    asks: Sequence[Ask],
+    source: Source,
+    concurrency: int,
+    budget: Decimal | None,
+    prices: PriceSheet,
+) -> int:
+    async with connection:
+        done = await collect(
+            connection,
+            store,
+            asks,
+            source.taxonomy,
+            source.fields,
+            concurrency=concurrency,
+            max_cost_usd=budget,
+            prices=prices,
+        )
+    print(done)
+    return done.left
+
+
+def _print_summary(store: Store, asks: Sequence[Ask], source: Source) -> None:
+    """Print, for each prompt and elicitation, how many answers are right, wrong and unreadable, of what was wanted."""
+    wanted = {ask.key for ask in asks}
+    labels = dict(zip(source.items["item_id"], source.items["label"], strict=True))
+    counts: Counter[tuple[str, str, str]] = Counter()
+    kinds: Counter[str] = Counter()
+    for row in tidy_rows(store, source.taxonomy, source.fields):
+        key = (row["item_id"], row["requested_model"], row["prompt_hash"], row["settings_digest"], row["run"])
+        if key not in wanted:
+            continue
+        how = "unreadable" if row["error"] else "right" if row["predicted"] == labels[row["item_id"]] else "wrong"
+        counts[row["prompt"], row["elicitation"], how] += 1
+        if row["error"]:
+            kinds[row["error"]] += 1
+    if not counts:
+        return
+    table = pd.Series(counts).unstack(fill_value=0).reindex(columns=["right", "wrong", "unreadable"], fill_value=0)
+    print(table.rename_axis(["prompt", "elicitation"]).reset_index().to_string(index=False))
+    if kinds:
+        print("unreadable: " + ", ".join(f"{kind} {count:,}" for kind, count in kinds.most_common()))
+
+
+def _prompt_path(given: str, source: Source) -> Path:
+    path = Path(given)
+    if path.is_file():
+        return path
+    if given in source.prompts:
+        return source.prompts[given]
+    names = ", ".join(source.prompts) or "none"
+    raise CommandError(f"{given}: no such file, nor a prompt of {source.name} (it has: {names})")
+
+
+def _surrounding(path: Path) -> Source | None:
+    """Return the study in whose folder a file lies, if there is one."""
+    for folder in path.absolute().parents[:2]:
+        if (folder / "study.toml").is_file():
+            return load_source(str(folder))
+    return None
+
+
+@contextlib.contextmanager
+def _prepared(gguf: Path | None, dry_run: bool) -> Iterator[LocalModel]:
+    """Give the local model, started unless nothing is to be asked of it."""
+    model = LocalModel(gguf)
+    if dry_run:
+        yield model
+    else:
+        with model:
+            yield model
+
+
+def _amount(given: str | None) -> Decimal | None:
+    if given is None:
+        return None
+    with contextlib.suppress(InvalidOperation):
+        amount = Decimal(given)
+        if amount.is_finite() and amount >= 0:
+            return amount
+    raise CommandError(f"--max-cost must be a number of US dollars of at least 0, got {given!r}")
+
+
+def _sheet(path: Path | None) -> PriceSheet:
+    return PriceSheet({}) if path is None else PriceSheet.from_json(path.read_text("utf-8"))
+
+
+@contextlib.contextmanager
+def _ending_on_terminate() -> Iterator[None]:
+    """Let a request to terminate end the block as Ctrl-C does, so that what it started is ended as well."""
+
+    def interrupt(_signal: int, _frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

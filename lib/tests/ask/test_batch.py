@@ -1,0 +1,230 @@
+"""Batches: what is written, submitted once, polled, and taken in whatever order it comes."""
+
+import asyncio
+import json
+import random
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+from assay_test_server import ScriptedServer, Step, completed, refused, reply
+
+from assay.ask import Completion, batch_files, build_request, connect
+from assay.ask.batch import BatchError, fetch, ingest, open_batches, poll, submit
+from assay.ask.batch_files import custom_id, write_batches
+from assay.ask.claims import claim_for_batch
+from assay.ask.collection import collect
+from assay.ask.database import StoreError
+from assay.ask.plan import make_asks
+from assay.ask.store import Store, Stored
+
+ANSWER = '{"label": "advisory", "confidence": 0.8, "alternatives": {}}'
+
+
+class Provider:
+    """A provider of batches, as OpenAI's is: takes a file, makes a batch of it, gives files back."""
+
+    def __init__(self):
+        self.files, self.batches, self.uploads = {}, [], 0
+
+    def __call__(self, request):
+        path = request.path.removeprefix("/v1")
+        if path == "/files":
+            self.uploads += 1
+            self.files[f"f{self.uploads}"] = request.raw
+            return told({"id": f"f{self.uploads}", "object": "file", "bytes": 1, "created_at": 0, "filename": "x",
+                         "purpose": "batch", "status": "processed"})  # fmt: skip
+        if path.startswith("/files/"):
+            return Step(body=self.files[path.split("/")[2]])
+        if path == "/batches" and request.method == "POST":
+            made = {"id": f"b{len(self.batches)}", "object": "batch", "endpoint": request.body["endpoint"],
+                    "input_file_id": request.body["input_file_id"], "completion_window": "24h", "status": "validating",
+                    "created_at": 0, "metadata": request.body["metadata"]}  # fmt: skip
+            self.batches.append(made)
+            return told(made)
+        if path.startswith("/batches?"):
+            return told({"object": "list", "data": self.batches, "has_more": False})
+        return told(next(one for one in self.batches if one["id"] == path.split("/")[2]))
+
+    def end(self, state, output=(), errors=()):
+        """Let the last batch end with these lines."""
+        self.files |= {"out": b"\n".join(output), "err": b"\n".join(errors)}
+        self.batches[-1] |= {"status": state, "output_file_id": "out" if output else None,
+                             "error_file_id": "err" if errors else None,
+                             "request_counts": {"completed": len(output), "failed": len(errors), "total": 5}}  # fmt: skip
+
+
+def told(body):
+    return Step(body=json.dumps(body).encode())
+
+
+def result(ask, content=ANSWER, status=200, error=None):
+    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
+    body = reply(choice) if error is None else {"error": error}
+    line = {"id": "r", "custom_id": custom_id(ask), "response": {"status_code": status, "body": body}, "error": None}
+    return json.dumps(line).encode()
+
+
+@pytest.fixture
+def asks(prompt):
+    items = pd.DataFrame({"item_id": [f"i{n}" for n in range(5)], "text": [f"text {n} é\u2028" for n in range(5)]})
+    return make_asks(items, [prompt], "m")
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store(tmp_path / "answers.sqlite") as opened:
+        yield opened
+
+
+def with_server(script, work):
+    async def once():
+        async with ScriptedServer(script) as server, connect(base_url=server.url, environment={}) as connection:
+            return await work(connection)
+
+    return asyncio.run(once())
+
+
+def written(store, asks, taxonomy, folder):
+    async def work(connection):
+        return write_batches(store, asks, taxonomy, folder, connection)
+
+    return with_server([Step()], work)
+
+
+def test_the_file_holds_each_request_as_it_would_be_sent(store, asks, taxonomy, tmp_path):
+    (path,) = written(store, asks, taxonomy, tmp_path / "batches")
+    lines = [json.loads(line) for line in path.read_bytes().splitlines()]
+    assert [line["body"] for line in lines] == [build_request(ask, taxonomy) for ask in asks]
+    assert {(line["method"], line["url"]) for line in lines} == {("POST", "/v1/chat/completions")}
+    assert len({line["custom_id"] for line in lines}) == 5
+
+
+def test_what_is_stored_or_waits_already_is_not_written(store, asks, taxonomy, tmp_path):
+    store.add([Stored(asks[0].key, asks[0].text_hash, "2026", Completion(text=ANSWER))])
+    claim_for_batch(store, [asks[1].key], "b")
+    (path,) = written(store, asks, taxonomy, tmp_path)
+    assert [json.loads(line)["custom_id"] for line in path.read_bytes().splitlines()] == [
+        custom_id(ask) for ask in asks[2:]
+    ]
+
+
+def test_files_are_cut_at_what_a_provider_takes(store, asks, taxonomy, tmp_path, monkeypatch):
+    monkeypatch.setattr(batch_files, "MOST_REQUESTS", 2)
+    assert [len(path.read_bytes().splitlines()) for path in written(store, asks, taxonomy, tmp_path)] == [2, 2, 1]
+    monkeypatch.setattr(batch_files, "MOST_BYTES", 10)
+    assert len(written(store, asks, taxonomy, tmp_path)) == 5
+
+
+def test_a_batch_is_of_one_model(store, asks, taxonomy, tmp_path):
+    with pytest.raises(ValueError, match="a batch asks one model, got m, n"):
+        written(store, [asks[0], replace(asks[1], model="n")], taxonomy, tmp_path)
+
+
+def test_a_place_that_cannot_be_written_is_named(store, asks, taxonomy, tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="cannot be written"):
+        written(store, asks, taxonomy, tmp_path / "file")
+
+
+def test_results_are_taken_in_any_order_and_what_is_missing_is_free_again(store, asks, taxonomy, tmp_path):
+    provider = Provider()
+    draw = random.Random(3)
+
+    async def work(connection):
+        (path,) = write_batches(store, asks, taxonomy, tmp_path, connection)
+        batch = await submit(connection, store, path, asks)
+        assert open_batches(store) == [batch]
+        state = await poll(connection, batch)
+        assert (state.state, state.ended) == ("validating", False)
+        with pytest.raises(BatchError, match="has not ended: it is validating"):
+            await fetch(connection, batch)
+        output = [result(asks[0]), result(asks[1], content=""), result(asks[2], "no JSON"), b'{"no": 1}', b"}{"]
+        output += [result(replace(asks[0], item_id="stranger")), result(asks[0], "the second result of one ask")]
+        first, *others = output
+        draw.shuffle(others)
+        failed = [result(asks[3], status=429, error={"code": "x", "message": "private words"})]
+        provider.end("expired", [first, *others], failed)
+        state = await poll(connection, batch)
+        assert (state.ended, state.done, state.failed) == (True, 7, 1)
+        return batch, await fetch(connection, batch)
+
+    batch, lines = with_server(provider, work)
+    taken = ingest(store, batch, lines, asks)
+    assert (taken.stored, taken.errors) == (4, {"empty": 1, "rate_limited": 1})
+    assert (taken.missing, taken.unknown, taken.unreadable) == (("i4",), 1, 2)
+    assert "of 1 nothing came, the first is item 'i4'" in str(taken)
+    assert "private words" not in str(taken)
+    assert store.get(asks[0].key).completion.text == ANSWER
+    assert open_batches(store) == []
+    (path,) = written(store, asks, taxonomy, tmp_path)
+    again = {json.loads(line)["custom_id"] for line in path.read_bytes().splitlines()}
+    assert again == {custom_id(asks[3]), custom_id(asks[4])}
+
+
+def test_ingesting_twice_changes_nothing(store, asks):
+    lines = [result(ask) for ask in asks]
+    assert ingest(store, "b", lines, asks).stored == 5
+    before = list(store.rows())
+    again = ingest(store, "b", reversed(lines), asks)
+    assert (again.stored, again.known) == (0, 5)
+    assert list(store.rows()) == before
+
+
+def test_a_file_is_submitted_once_even_if_nobody_noted_that_it_was(store, asks, taxonomy, tmp_path):
+    provider = Provider()
+
+    async def work(connection):
+        (path,) = write_batches(store, asks, taxonomy, tmp_path, connection)
+        first = await submit(connection, store, path, asks)
+        with store.transaction() as cursor:
+            cursor.execute("DELETE FROM batches")
+            cursor.execute("DELETE FROM claims")
+        assert await submit(connection, store, path, asks) == first
+        provider.end("completed")
+        assert ingest(store, first, [], asks).missing == tuple(ask.item_id for ask in asks)
+        return first, await submit(connection, store, path, asks)
+
+    first, second = with_server(provider, work)
+    assert (first, second, provider.uploads) == ("b0", "b1", 2)
+
+
+def test_a_collection_leaves_alone_what_waits_in_a_batch(store, asks, taxonomy):
+    claim_for_batch(store, [ask.key for ask in asks[:3]], "b")
+
+    async def work(connection):
+        return await collect(connection, store, asks, taxonomy)
+
+    done = with_server([completed(ANSWER)], work)
+    assert (done.asked, done.waiting, done.left) == (2, 3, 3)
+    assert "3 wait in a batch" in str(done)
+
+
+def test_a_provider_that_refuses_is_one_line_without_its_words(store, asks, taxonomy, tmp_path):
+    (path,) = written(store, asks, taxonomy, tmp_path)
+
+    async def work(connection):
+        await submit(connection, store, path, asks)
+
+    with pytest.raises(BatchError, match=r"was not submitted: .*\(HTTP 401\)") as raised:
+        with_server([refused(401, message="the private key")], work)
+    assert "private" not in str(raised.value)
+    assert not list(store.read("SELECT * FROM claims"))
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ({"response": None, "error": {"code": "batch_expired", "message": "m"}}, "timed_out"),
+        ({"response": {"status_code": 500, "body": {"error": {"code": "boom"}}}}, "server_error"),
+        ({"response": {"status_code": 400, "body": {"error": {"code": "content_filter"}}}}, "filtered"),
+        ({"response": {"status_code": 400, "body": {"error": {"message": "temperature"}}}}, "rejected"),
+        ({"response": {"status_code": 200, "body": []}}, "unreadable_reply"),
+        ({"response": 5}, "rejected"),
+        ({}, "rejected"),
+    ],
+)
+def test_what_failed_is_named_by_kind(store, asks, line, kind):
+    taken = ingest(store, "b", [json.dumps({"custom_id": custom_id(asks[0]), **line}).encode()], asks)
+    assert taken.errors == {kind: 1}
+    assert store.get(asks[0].key).completion.error == kind
