@@ -23,7 +23,7 @@ def kind(text: str | None) -> str:
     return caught.value.kind
 
 
-def test_every_vector_gives_its_want(vectors):
+def test_every_vector_gives_its_want(vectors, record_property):
     lines = vectors("verdict_answers")
     wrong = []
     for line in lines:
@@ -37,7 +37,7 @@ def test_every_vector_gives_its_want(vectors):
             wrong.append(line["id"])
     assert not wrong
     assert len(lines) == 340
-    print(f"verdict vectors: {len(lines)}")
+    record_property("vectors", ("verdict_answers", len(lines)))
 
 
 @given(verdicts)

@@ -143,7 +143,7 @@ def calls_wanted(line: dict) -> list[dict]:
     return calls
 
 
-def test_every_vector_gives_its_want_and_its_calls(vectors):
+def test_every_vector_gives_its_want_and_its_calls(vectors, record_property):
     lines = vectors("routing")
     wrong = []
     for line in lines:
@@ -158,7 +158,7 @@ def test_every_vector_gives_its_want_and_its_calls(vectors):
             wrong.append(line["id"])
     assert not wrong
     assert len(lines) == 220
-    print(f"routing vectors: {len(lines)}")
+    record_property("vectors", ("routing", len(lines)))
 
 
 def test_the_vectors_cover_every_reason(vectors):

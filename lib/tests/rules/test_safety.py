@@ -17,7 +17,7 @@ classifications = st.builds(
 )
 
 
-def test_every_vector_gives_its_want(vectors, plant_taxonomy):
+def test_every_vector_gives_its_want(vectors, plant_taxonomy, record_property):
     lines = vectors("safety_rules")
     wrong = []
     for line in lines:
@@ -37,7 +37,7 @@ def test_every_vector_gives_its_want(vectors, plant_taxonomy):
             wrong.append(line["id"])
     assert not wrong
     assert len(lines) == 2000
-    print(f"safety vectors: {len(lines)}")
+    record_property("vectors", ("safety_rules", len(lines)))
 
 
 def test_a_gap_of_exactly_the_margin_ties(plant_taxonomy):
