@@ -242,3 +242,27 @@ def test_prevalence_and_costs_change_only_the_figures_marked_as_descriptive():
         certificates.certificate_table(tuned).frame,
         certificates.certificate_table(tune_all(weighed, threshold=0.5, tie_margin=0.1)).frame,
     )
+
+
+def test_a_threshold_that_a_pooled_gate_accepts_is_refused_by_the_gate_of_the_rarest_class():
+    # Five classes as in production; the rarest is the dangerous one, and is misread as the commonest in 12 % of cases.
+    rng = np.random.default_rng(11)
+    names = ("common", "second", "third", "fourth", "rare")
+    label = rng.choice(names, 20_000, p=(0.45, 0.25, 0.15, 0.10, 0.05))
+    slips = rng.random(len(label)) < np.where(label == "rare", 0.12, 0.04)
+    predicted = np.where(slips, np.where(label == "common", "second", "common"), label)
+    frame = pd.DataFrame({"label": label, "predicted": predicted, "confidence": 0.9})
+    taxonomy = Taxonomy(
+        tuple(LabelClass(name, rank) for rank, name in enumerate(names)), "ask", gates=(Gate("caught", ("rare",)),)
+    )
+    study = Study.from_frame(frame, taxonomy=taxonomy)
+    opened = Opened(study, study, each_series(study), ())
+    tuned = tune_all(opened, threshold=0.8, tie_margin=0.1)
+    pooled, caught = tuned[0].figures.accepted_accuracy, tuned[0].figures.caught["rare"]
+    assert pooled.estimate >= 0.95
+    assert caught.estimate < 0.92
+    assert "hides the class that matters" in str(thresholds.pooled_hides(tuned))
+    assert tuned[0].certificate.verdict == "fail"
+    pooled_gate = [Gate("accepted_accuracy")]
+    assert tune(opened.series[0], taxonomy, parts=study.parts(), seed=0, gates=pooled_gate, threshold=0.8, tie_margin=0.1
+                ).certificate.verdict == "pass"  # fmt: skip
