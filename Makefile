@@ -66,6 +66,8 @@ lint: setup
 	$(BIN)/python lib/tests/notebook_lint.py notebooks/*.ipynb
 
 clean:
-	rm -rf $(VENV) reports .pytest_cache .mypy_cache .ruff_cache .hypothesis lib/*.egg-info
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis lib/*.egg-info
+	@# Answers in reports/answers may have been paid for: they stay.
+	[ ! -d reports ] || find reports -mindepth 1 -maxdepth 1 ! -name answers -exec rm -rf {} +
 	find lib notebooks data -name __pycache__ -type d -prune -exec rm -rf {} +
 	find . -name .ipynb_checkpoints -type d -prune -exec rm -rf {} +

@@ -64,9 +64,10 @@ def write_batches(
         raise ValueError(f"a batch asks one model, got {', '.join(models)}")
     for request in request_digests(asks, taxonomy, fields):
         store.register(*request)
-    states = store.states(asks)
+    different = distinct(asks)
+    states = store.states(different)
     waiting = {tuple(row) for row in store.read("SELECT item_id, model, prompt_hash, settings_digest, run FROM claims")}
-    new = [ask for ask in distinct(asks) if not settled(states, ask.key, AGAIN) and tuple(ask.key) not in waiting]
+    new = [ask for key, ask in different.items() if not settled(states, key, AGAIN) and tuple(key) not in waiting]
     paths = []
     for lines in _files(_line(ask, taxonomy, connection, fields) for ask in new):
         content = b"".join(lines)

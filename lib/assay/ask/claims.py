@@ -6,6 +6,7 @@ of asks that are waiting in a batch is the batch, which no process holds, until 
 """
 
 import contextlib
+import json
 import secrets
 import sys
 from collections.abc import Collection, Iterable, Sequence
@@ -13,12 +14,24 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, NamedTuple, Self
 
-from assay.ask.database import KEY, SAME_KEY, StoreError
+from assay.ask.database import KEY, StoreError
 from assay.ask.request import AskKey
 from assay.ask.store import Store
 
 BATCH: Final = "batch:"
 """What the name of an owner begins with that is a batch."""
+
+
+_WANTED: Final = [f"json_extract(wanted.value, '$[{place}]')" for place in range(len(KEY))]
+_STANDING: Final = (
+    "SELECT json_group_array(json_array(wanted.key, asks.run IS NOT NULL, asks.error, claims.owner)) "
+    "FROM json_each(?) AS wanted "
+    + " ".join(
+        f"LEFT JOIN {table} ON {' AND '.join(f'{table}.{name} = {one}' for name, one in zip(KEY, _WANTED, strict=True))}"
+        for table in ("asks", "claims")
+    )
+)
+_CLAIM: Final = f"INSERT OR REPLACE INTO claims SELECT {', '.join(_WANTED)}, ? FROM json_each(?) AS wanted"  # noqa: S608
 
 
 class Taken(NamedTuple):
@@ -59,20 +72,19 @@ class Claims:
         taken = Taken([], [], [], [])
         alive: dict[str, bool] = {self.owner: True}
         with self._store.transaction() as cursor:
-            for key in keys:
-                found = cursor.execute(f"SELECT error FROM asks WHERE {SAME_KEY}", key).fetchone()  # noqa: S608
-                if found is not None and found[0] not in again:
+            # One statement for all: between any two, the thread would wait for others that have work of their own.
+            found = json.loads(cursor.execute(_STANDING, (json.dumps(keys),)).fetchone()[0])
+            for place, asked, error, owner in found:
+                key = keys[place]
+                if asked and error not in again:
                     taken.settled.append(key)
-                    continue
-                claim = cursor.execute(f"SELECT owner FROM claims WHERE {SAME_KEY}", key).fetchone()  # noqa: S608
-                owner = None if claim is None else claim[0]
-                if owner is not None and owner.startswith(BATCH):
+                elif owner is not None and owner.startswith(BATCH):
                     taken.waiting.append(key)
                 elif owner not in (None, self.owner) and alive.setdefault(owner, _alive(self._store, owner)):
                     taken.held.append(key)
                 else:
-                    cursor.execute("INSERT OR REPLACE INTO claims VALUES (?, ?, ?, ?, ?, ?)", (*key, self.owner))
                     taken.granted.append(key)
+            cursor.execute(_CLAIM, (self.owner, json.dumps(taken.granted)))
         return taken
 
     def give_back(self) -> None:

@@ -25,7 +25,7 @@ from assay.ask.collected import Collected
 from assay.ask.faults import HOPELESS, RETRIED
 from assay.ask.plan import AGAIN, Estimate, distinct, request_digests, settled
 from assay.ask.progress import progress_bar
-from assay.ask.request import Ask
+from assay.ask.request import Ask, AskKey
 from assay.ask.response import Completion
 from assay.ask.store import Store, Stored
 from assay.rules import Call, Price, PriceSheet, Role, Taxonomy, Usage, add_up
@@ -42,6 +42,9 @@ _OUTAGE_IN_A_ROW: Final = 12
 """Asks of one model, at least, that the provider failed on every try, after which it is asked nothing more."""
 
 _POLL_S: Final = 0.2
+
+_GROUP_S: Final = 0.01
+"""Time in which replies gather before they are stored."""
 
 
 async def collect(
@@ -133,15 +136,15 @@ class _Run:
     failures: Counter[str] = field(default_factory=Counter)
     given_up: set[str] = field(default_factory=set)
 
-    async def __call__(self, asks: list[Ask], progress: bool | None) -> Collected:
+    async def __call__(self, asks: dict[AskKey, Ask], progress: bool | None) -> Collected:
         began = time.monotonic()
-        requests = request_digests(asks, self.taxonomy, self.fields)
+        requests = request_digests(asks.values(), self.taxonomy, self.fields)
         # SQLite waits for the disk, and for other processes: not in the thread in which the replies come in.
         with ThreadPoolExecutor(max_workers=1, thread_name_prefix="store") as self._thread:
             for request in requests:
                 await self._in_store(self.store.register, *request)
             states = await self._in_store(self.store.states, asks)
-            new = [ask for ask in asks if not settled(states, ask.key, self.again)]
+            new = {key: ask for key, ask in asks.items() if not settled(states, key, self.again)}
             self._estimate = await self._in_store(Estimate, self.store, self.taxonomy, self.fields)
             if new:
                 with progress_bar(len(asks), len(asks) - len(new), progress) as self._bar:
@@ -158,10 +161,12 @@ class _Run:
             seconds=time.monotonic() - began,
         )
 
-    async def _ask_all(self, new: list[Ask]) -> None:
+    async def _ask_all(self, new: dict[AskKey, Ask]) -> None:
         claims = await self._in_store(Claims(self.store).__enter__)
         self._lock = asyncio.Lock()
-        self._replies: asyncio.Queue[Stored | None] = asyncio.Queue(maxsize=self.concurrency)
+        # In flight are asks that were sent and those whose reply is not on the disk yet: so many may be lost.
+        self._in_flight = asyncio.Semaphore(2 * self.concurrency)
+        self._replies: asyncio.Queue[Stored | None] = asyncio.Queue()
         writer = asyncio.create_task(self._write())
         source = self._granted(claims, new)
         workers = [asyncio.create_task(self._work(source)) for _ in range(min(self.concurrency, len(new)))]
@@ -176,44 +181,46 @@ class _Run:
     async def _finish(self, writer: asyncio.Task[None], claims: Claims) -> None:
         try:
             if not writer.done():
-                await self._replies.put(None)
+                self._replies.put_nowait(None)
             await writer
         finally:
             await self._in_store(claims.__exit__, None, None, None)
 
-    async def _work(self, source: AsyncIterator[Ask]) -> None:
+    async def _work(self, source: AsyncIterator[tuple[AskKey, Ask]]) -> None:
         while True:
+            await self._in_flight.acquire()
             async with self._lock:
-                ask = await anext(source, None)
-            if ask is None:
+                granted = await anext(source, None)
+            if granted is None:
+                self._in_flight.release()
                 return
+            key, ask = granted
             asked_at = datetime.now(UTC).isoformat(timespec="milliseconds")
             reserved = self._ceiling(ask)
             self.reserved += reserved
             completion = await ask_once(self.connection, ask, self.taxonomy, self.fields)
             self.reserved -= reserved
             self._account(ask, completion)
-            await self._replies.put(Stored(ask.key, ask.text_hash, asked_at, completion))
+            self._replies.put_nowait(Stored(key, ask.text_hash, asked_at, completion))
 
-    async def _granted(self, claims: Claims, new: list[Ask]) -> AsyncIterator[Ask]:
+    async def _granted(self, claims: Claims, new: dict[AskKey, Ask]) -> AsyncIterator[tuple[AskKey, Ask]]:
         """Yield the asks that are ours to send, one at a time, until none is left or a limit is met."""
-        by_key = {ask.key: ask for ask in new}
-        left = deque(by_key)
+        left = deque(new)
         while left:
-            chunk = [left.popleft() for _ in range(min(len(left), 2 * self.concurrency))]
+            chunk = [left.popleft() for _ in range(min(len(left), 4 * self.concurrency))]
             chunk = [key for key in chunk if key.model not in self.given_up]
             taken = await self._in_store(claims.take, chunk, self.again)
             self.elsewhere += len(taken.settled)
             self.waiting += len(taken.waiting)
             self._bar.update(len(taken.settled))
             for key in taken.granted:
-                ask = by_key[key]
+                ask = new[key]
                 if ask.model in self.given_up:
                     continue
                 if not await self._affordable(ask):
                     return
                 self.sent += 1
-                yield ask
+                yield key, ask
             left.extend(taken.held)
             if taken.held and not taken.granted:
                 await asyncio.sleep(_POLL_S)
@@ -232,10 +239,11 @@ class _Run:
         return True
 
     async def _write(self) -> None:
-        """Store replies as they come, all that are there in one transaction."""
+        """Store replies as they come, in transactions of a few: every one of them waits for the disk."""
         over = False
         while not over:
             rows = [await self._replies.get()]
+            await asyncio.sleep(_GROUP_S)
             with contextlib.suppress(asyncio.QueueEmpty):
                 while True:
                     rows.append(self._replies.get_nowait())
@@ -245,6 +253,8 @@ class _Run:
                 await self._in_store(self.store.add, group)
                 self.stored_now += len(group)
                 self._bar.update(len(group))
+                for _ in group:
+                    self._in_flight.release()
 
     def _account(self, ask: Ask, completion: Completion) -> None:
         """Count what an ask took and how it ended; a model that cannot answer is given up."""

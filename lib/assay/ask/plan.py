@@ -137,12 +137,13 @@ def make_plan(
     StoreError
         If an item was asked with another text under the same id.
     """
-    states = store.states(asks)
-    new = [ask for ask in distinct(asks) if not settled(states, ask.key, again)]
+    different = distinct(asks)
+    states = store.states(different)
+    new = [ask for key, ask in different.items() if not settled(states, key, again)]
     estimate = Estimate(store, taxonomy, fields)
     calls = [Call(ask.model, Role.SERVED, (), answered=True, usage=estimate(ask)) for ask in new]
     by_series = Counter((ask.model, ask.prompt.name) for ask in new)
-    return Plan(len(distinct(asks)), len(distinct(asks)) - len(new), by_series, add_up(calls, prices or PriceSheet({})))
+    return Plan(len(different), len(different) - len(new), by_series, add_up(calls, prices or PriceSheet({})))
 
 
 class Estimate:
@@ -179,9 +180,9 @@ class Estimate:
         return Usage(-(-chars // CHARS_PER_TOKEN), ask.prompt.sampling.max_tokens, estimated=True)
 
 
-def distinct(asks: Iterable[Ask]) -> list[Ask]:
-    """Return the different asks in their order."""
-    return list({ask.key: ask for ask in asks}.values())
+def distinct(asks: Iterable[Ask]) -> dict[AskKey, Ask]:
+    """Return the different asks in their order, by their keys."""
+    return {ask.key: ask for ask in asks}
 
 
 def settled(states: Mapping[AskKey, str | None], key: AskKey, again: Collection[str]) -> bool:

@@ -11,7 +11,7 @@ import json
 import math
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import TracebackType
@@ -90,34 +90,35 @@ class Store:
         """
         sealed = [_sealed(row) for row in rows]
         with self.transaction() as cursor:
-            written = 0
-            for values in sealed:
-                written += cursor.execute(_INSERT, values).rowcount
-                cursor.execute(f"DELETE FROM claims WHERE {SAME_KEY}", values[: len(KEY)])  # noqa: S608
-        return written
+            written = cursor.executemany(_INSERT, sealed).rowcount
+            cursor.executemany(f"DELETE FROM claims WHERE {SAME_KEY}", [one[: len(KEY)] for one in sealed])  # noqa: S608
+        return max(written, 0)
 
     def get(self, key: AskKey) -> Stored | None:
         """Return what an ask gave, None if it was not asked."""
         query = f"SELECT {_EVERYTHING} FROM asks WHERE {SAME_KEY}"  # noqa: S608
         return next((self._unsealed(row) for row in self._database.read(query, key)), None)
 
-    def states(self, asks: Sequence[Ask]) -> dict[AskKey, str | None]:
+    def states(self, asks: Mapping[AskKey, Ask]) -> dict[AskKey, str | None]:
         """Tell of each ask that is stored how it ended: None for an answer, else the kind of its error.
+
+        Parameters
+        ----------
+        asks : mapping of AskKey to Ask
 
         Raises
         ------
         StoreError
             If an item was asked with another text under the same id.
         """
-        wanted = {ask.key: ask for ask in asks}
         states: dict[AskKey, str | None] = {}
         query = (
             f"SELECT {', '.join(KEY)}, text_hash, error FROM asks "  # noqa: S608
             "WHERE model = ? AND prompt_hash = ? AND settings_digest = ?"
         )
-        for series in {(key.model, key.prompt_hash, key.settings_digest) for key in wanted}:
+        for series in {(key.model, key.prompt_hash, key.settings_digest) for key in asks}:
             for *key, text_hash, error in self._database.read(query, series):
-                ask = wanted.get(AskKey(*key))
+                ask = asks.get(AskKey(*key))
                 if ask is None:
                     continue
                 if text_hash != ask.text_hash:
@@ -125,7 +126,7 @@ class Store:
                         f"{self.path}: item {ask.item_id!r} was asked with another text; "
                         "give the changed item another id, or use another store"
                     )
-                states[ask.key] = error
+                states[AskKey(*key)] = error
         return states
 
     def rows(self) -> Iterator[Stored]:

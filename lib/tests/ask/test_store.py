@@ -91,9 +91,9 @@ def test_rows_come_in_the_order_in_which_they_were_asked(store):
 def test_a_text_that_was_changed_under_its_id_is_refused(store, prompt):
     ask = Ask("i1", "the first text", prompt, "m")
     store.add([Stored(ask.key, ask.text_hash, WHEN, ANSWER)])
-    assert store.states([ask]) == {ask.key: None}
+    assert store.states({ask.key: ask}) == {ask.key: None}
     with pytest.raises(StoreError, match="item 'i1' was asked with another text"):
-        store.states([replace(ask, text="the second text")])
+        store.states({ask.key: replace(ask, text="the second text")})
 
 
 def test_the_same_prompt_with_other_classes_is_refused(store, prompt):
