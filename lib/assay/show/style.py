@@ -121,8 +121,11 @@ def outer_labels_only(axes: Sequence[Axes], across: int = 4) -> None:
 
 
 def panel_name(name: str, across: int = 26) -> str:
-    """Break a series' name into at most two lines that fit above a panel, shortened if need be."""
+    """Break a series' name into at most two lines that fit above a panel; a long model name gives way to what follows."""
     lines = textwrap.wrap(name, across, break_long_words=True)
-    if len(lines) > 2:
-        lines = [lines[0], f"{lines[1][: across - 1]}…"]
-    return "\n".join(lines)
+    if len(lines) <= 2:
+        return "\n".join(lines)
+    model, _, rest = name.partition(", ")
+    first = model if len(model) <= across else f"{model[: across - 1]}…"
+    second = rest if len(rest) <= across else f"…{rest[1 - across :]}"
+    return f"{first}\n{second}"

@@ -66,5 +66,8 @@ def each_series(study: Study) -> list[Series]:
     for key, rows in grouped:
         named = dict(zip(KEYS, ("" if pd.isna(value) else str(value) for value in key), strict=True))
         shown = [value for value, kept in zip(named.values(), differs, strict=True) if kept and value]
+        if named["elicitation"] in shown and named["calibration"] in shown:
+            # The elicitation says it already: only a language model's confidence has one.
+            shown.remove(named["calibration"])
         series.append(Series(name=", ".join(shown), answers=rows.reset_index(drop=True), **named))
     return series
