@@ -85,7 +85,7 @@ class GateFinding:
         count = self._countable
         return (
             f"{self.gate}: {self.held:,} {what} held{where}, {self.fewest:,} needed without a miss; "
-            f"even {count:,} of {count:,} would show no more than {rounded_down(self.best_bound)}"
+            f"even {count:,} of {count:,} would show no more than {self.best_bound:.3f}"
         )
 
     @property

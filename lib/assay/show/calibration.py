@@ -168,7 +168,7 @@ def subgroups(series: Sequence[Series]) -> Table | Words:
         caption="Stated confidence against what was right, by tag; a small group has a wide interval",
         name="by-tag",
         formats={"mean confidence": ".3f", "gap": "+.3f"},
-        max_rows=100,
+        max_rows=400,
     )
 
 

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import LinearSegmentedColormap, Normalize
+from matplotlib.colors import LinearSegmentedColormap, ListedColormap, Normalize
 from matplotlib.figure import Figure as Drawing
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
@@ -64,8 +64,8 @@ def draw_along(
         )
     for target in sorted(set(targets)):
         axes.axhline(target, color=INK, linewidth=1, linestyle=(0, (1, 2)))
-        axes.annotate(f"target {target:g}", (0.0, target), xytext=(2, 2), textcoords="offset points", fontsize=7.5)
-    axes.axvline(chosen, color=GREY, linewidth=1)
+        _name_target(axes, target)
+    axes.axvline(chosen, color=GREY, linewidth=1, label="operating point")
     axes.set(xlim=(-0.01, 1.01), ylim=(-0.02, 1.05), xlabel=AXIS_WORDS[by], ylabel="share, with 95 % interval")
     return axes
 
@@ -173,22 +173,30 @@ def draw_safety_against_coverage(axes: Axes, envelope: pd.DataFrame, gates: Sequ
         )  # fmt: skip
     for target in sorted({gate.target for gate in gates}):
         axes.axhline(target, color=INK, linewidth=1, linestyle=(0, (1, 2)))
-        axes.annotate(f"target {target:g}", (0.0, target), xytext=(2, 2), textcoords="offset points", fontsize=7.5)
+        _name_target(axes, target)
     axes.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.05), xlabel="coverage (share acted on)", ylabel="best share reachable")
     return axes
 
 
 def _draw_region(axes: Axes, certificate: Certificate) -> None:
     """Mark the certified policies: an area of the plane, or a line of it where the margin was not tuned."""
-    style, region = look(2), certificate.region.astype(float)
-    thresholds, margins = certificate.thresholds, certificate.margins
-    if min(region.shape) < 2:
-        for t, m in np.argwhere(certificate.region):
-            axes.plot(margins[m], thresholds[t], marker="s", markersize=4, color=style.colour)
+    cells = np.ma.masked_where(~certificate.region, np.ones(certificate.region.shape))
+    if len(certificate.margins) == 1:
+        # One margin was a candidate: a line of policies, drawn where it lies.
+        t = np.flatnonzero(certificate.region[:, 0])
+        at = np.full(len(t), certificate.margins[0])
+        axes.plot(at, certificate.thresholds[t], marker="s", markersize=4, linestyle="none", color=look(2).colour)
         return
-    axes.contourf(margins, thresholds, region, levels=[0.5, 1.5], colors=[style.colour], alpha=0.45)
-    if region.min() < 1:
-        axes.contour(margins, thresholds, region, levels=[0.5], colors=style.colour, linewidths=2)
+    edges = (_edges(certificate.margins), _edges(certificate.thresholds))
+    axes.pcolormesh(*edges, cells, cmap=ListedColormap([look(2).colour]), alpha=0.55, rasterized=True)
+
+
+def _name_target(axes: Axes, target: float) -> None:
+    """Write a target at the right edge, on white, clear of the curves' left ends."""
+    axes.annotate(
+        f"target {target:g}", (1.0, target), xytext=(0, -3), textcoords="offset points", fontsize=7, ha="right", va="top",
+        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.8},
+    )  # fmt: skip
 
 
 def _edges(grid: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -134,20 +134,25 @@ def histograms(reports: Sequence[CalibrationReport]) -> Figure:
 
 
 def reliability_title(reports: Sequence[CalibrationReport]) -> str:
-    """State the finding of the reliability figure."""
+    """State the finding of the reliability figure: what the intervals tell apart, and what the test rejects."""
     if len(reports) == 1:
-        report = reports[0]
-        direction = "over" if report.gap > 0 else "under"
-        return (
-            f"States {percent(report.summary.confidence)}, is right in {percent(report.summary.accuracy.estimate)}: "
-            f"{direction}confident by {abs(100 * report.gap):.1f} points"
-        )
-    over = sum(report.gap > 0 for report in reports)
-    outside = sum(not report.corp.consistent for report in reports)
+        summary = reports[0].summary
+        stated = f"States {percent(summary.confidence)}, is right in {percent(summary.accuracy.estimate)}"
+        return f"{stated}: {_direction(reports[0])}"
+    over = sum(_direction(report).startswith("over") for report in reports)
+    under = sum(_direction(report).startswith("under") for report in reports)
+    rejected = sum(report.rejected for report in reports)
     return (
-        f"{over} of {len(reports)} series state more than they get right; {outside} leave what a calibrated model's curve "
-        "would do"
+        f"Of {len(reports)} series, {over} are overconfident and {under} underconfident beyond chance; {rejected} are not "
+        "calibrated (p at most 0.05)"
     )
+
+
+def _direction(report: CalibrationReport) -> str:
+    share = report.summary.accuracy
+    if share.low <= report.summary.confidence <= share.high:
+        return "no gap that this many items could show"
+    return f"{'over' if report.gap > 0 else 'under'}confident by {abs(100 * report.gap):.1f} points"
 
 
 def histogram_title(reports: Sequence[CalibrationReport]) -> str:

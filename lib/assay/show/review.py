@@ -110,7 +110,7 @@ def leading_words(chosen: Sequence[Tuned], tuned: Sequence[Tuned]) -> Words:
             + (
                 "Of its certified policies, the one with the most coverage on the tuning part."
                 if one.how == CERTIFIED
-                else f"The closest to its gates of {count(len(tuned), 'series', 'series')}; it carries no promise."
+                else f"Of {len(tuned)} series, its observed figures come closest to the gates; it carries no promise."
             )
             for one in chosen
         )
@@ -211,8 +211,6 @@ def limits(opened: Opened, tuned: Sequence[Tuned]) -> Words:
             "Coverage, accepted accuracy and over-restriction depend on how often each class is asked for. The mix here is the "
             "test set's, not production's; class accuracy and caught do not depend on it."
         )
-    if study.annotations.empty:
-        lines.append("There is one label per item, so how often people would disagree with it is not known.")
     if any(one.series.repeated for one in tuned):
         lines.append("Items were asked several times; gates count one answer per item, and intervals count items.")
     if any(not opened.whole.prompt_sha256(series.prompt) for series in opened.series):

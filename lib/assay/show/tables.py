@@ -99,7 +99,7 @@ def html_table(
     label = html.escape(f"Table: {caption}")
     return (
         f'<div class="table-region" role="region" tabindex="0" aria-label="{label}"><table>'
-        f"<caption>{html.escape(caption)}</caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
+        f"<caption><span>{html.escape(caption)}</span></caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 
 

@@ -86,8 +86,8 @@ def _together(tuned: Sequence[Tuned]) -> str:
     counted = listed([f"{kinds.count(how)} {words}" for how, words in HOW.items() if how in kinds])
     shares = [one.figures.coverage.estimate for one in tuned]
     return (
-        f"Operating points of {count(len(tuned), 'series', 'series')}: {counted}. They act on {percent(min(shares))} to "
-        f"{percent(max(shares))} of their answers; the table has each with its intervals."
+        f"Operating points of {count(len(tuned), 'series', 'series')}: {counted}. They act on {_span(shares)} "
+        "of their answers; the table has each with its intervals."
     )
 
 
@@ -315,3 +315,8 @@ def _legend_below(drawing: Drawing, axes: Sequence[Axes]) -> None:
     drawing.legend(
         handles, labels, loc="outside lower center", ncols=min(4 if len(axes) > 2 else len(axes), len(labels))
     )
+
+
+def _span(shares: Sequence[float]) -> str:
+    low, high = percent(min(shares)), percent(max(shares))
+    return low if low == high else f"{low} to {high}"
