@@ -126,7 +126,7 @@ def refuse_unknown_labels(labels: pd.Series, ids: pd.Series, taxonomy: Taxonomy,
         more = f"; so are {len(unknown) - 1:,} other labels" if len(unknown) > 1 else ""
         hint = nearest(label, taxonomy.names) or f" (the classes are {listed(taxonomy.names)})"
         raise StudyError(
-            f"{where}, item {shown(ids[row])}: the label {shown(label)} is not a class of the taxonomy{hint}{more}",
+            f"{where}, item {shown(ids[row])}, label column: {shown(label)} is not a class of the taxonomy{hint}{more}",
             kind="unknown_label",
         )
 

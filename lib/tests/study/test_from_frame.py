@@ -52,7 +52,7 @@ def test_labels_that_differ_only_in_case_are_refused() -> None:
 
 
 def test_a_label_that_is_no_class_of_the_given_taxonomy_is_refused() -> None:
-    with pytest.raises(StudyError, match=r"frame, item '2': the label 'blue' is not a class of the taxonomy"):
+    with pytest.raises(StudyError, match=r"frame, item '2', label column: 'blue' is not a class of the taxonomy"):
         Study.from_frame(FRAME, taxonomy=Taxonomy.of("red"))
 
 

@@ -93,10 +93,10 @@ BAD_FILES = {
     ),
     "label": (
         "items.csv", ITEMS.replace("two,blue", "two,bleu"),
-        r"item '2': the label 'bleu' is not a class of the taxonomy \(did you mean 'blue'\?\)", "unknown_label",
+        r"item '2', label column: 'bleu' is not a class of the taxonomy \(did you mean 'blue'\?\)", "unknown_label",
     ),
     "label in another case": (
-        "items.csv", ITEMS.replace("two,blue", "two,Blue"), r"the label 'Blue' is not a class", "unknown_label",
+        "items.csv", ITEMS.replace("two,blue", "two,Blue"), r"label column: 'Blue' is not a class", "unknown_label",
     ),
     "empty": ("items.csv", "", "the file is empty", "empty_file"),
     "header only": ("answers.csv", "item_id,predicted,confidence\n", "there are no rows", "empty_file"),
@@ -255,7 +255,7 @@ def test_annotators_are_read_beside_the_labels(study_folder: Write) -> None:
         "annotation of an unknown item": 1,
         "annotation without a label": 1,
     }
-    with pytest.raises(StudyError, match=r"^colours/ann\.csv, item '1': the label 'rot' is not a class"):
+    with pytest.raises(StudyError, match=r"^colours/ann\.csv, item '1', label column: 'rot' is not a class"):
         load_study(study_folder({"ann.csv": files["ann.csv"].replace("1,red", "1,rot")}, replace={"[taxonomy]": more}))
     with pytest.raises(StudyError, match=r"^colours/ann\.csv: item '1' is annotated twice"):
         load_study(study_folder({"ann.csv": files["ann.csv"] + "1,red\n"}, replace={"[taxonomy]": more}))
