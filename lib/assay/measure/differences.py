@@ -15,7 +15,7 @@ from scipy import special
 
 from assay.measure.intervals import FloatArray
 from assay.measure.item_means import Confidences
-from assay.measure.resample import MANY_KINDS, mean_interval
+from assay.measure.resample import MANY_KINDS, bca_bounds, mean_interval
 
 _BLOCK = 4_000_000
 _KEPT_AS_FLOATS = 12_000_000
@@ -147,7 +147,7 @@ def mean_bounds(differences: FloatArray, confidence: float, draws: ItemDraws) ->
         interval = mean_interval(differences, None, confidence, draws.resamples, draws.seed)
         return Bounds(interval.low, interval.high, error)
     means = draws.totals(differences[:, None])[:, 0] / items
-    low, high = _bca(means, differences, confidence)
+    low, high = bca_bounds(means, float(differences.mean()), -differences, confidence)
     return Bounds(min(low, estimate), max(high, estimate), error)
 
 
@@ -251,17 +251,3 @@ def _tails(confidence: float) -> tuple[float, float]:
     if not 0 < confidence < 1:
         raise ValueError(f"confidence must lie in (0, 1), got {confidence}")
     return (1 - confidence) / 2, (1 + confidence) / 2
-
-
-def _bca(means: FloatArray, differences: FloatArray, confidence: float) -> tuple[float, float]:
-    resamples, items = len(means), len(differences)
-    estimate = differences.mean()
-    below = np.count_nonzero(means < estimate) + np.count_nonzero(means == estimate) / 2
-    bias = special.ndtri(np.clip(below / resamples, 0.5 / resamples, 1 - 0.5 / resamples))
-    centred = differences - estimate
-    acceleration = (centred**3).sum() / (6 * (centred**2).sum() ** 1.5)
-    reach = special.stdtrit(items - 1, 0.5 + confidence / 2) * np.sqrt(items / (items - 1))
-    shifted = bias + np.array([-reach, reach])
-    shares = special.ndtr(bias + shifted / np.maximum(1 - acceleration * shifted, 0.05))
-    low, high = np.quantile(means, shares)
-    return float(low), float(high)

@@ -191,7 +191,7 @@ def mean_intervals(
     jackknife = (total - sums) / (size - answers)[:, None]
     for column in np.flatnonzero(spread):
         middle = float(estimate[column])
-        low, high = _bca_bounds(means[:, column], middle, jackknife[:, column], confidence)
+        low, high = bca_bounds(means[:, column], middle, jackknife[:, column], confidence)
         found[column] = Interval(middle, min(low, middle), max(high, middle), round(size), float(items))
     return found
 
@@ -217,7 +217,8 @@ def _resampled_means(
     return np.column_stack(columns)
 
 
-def _bca_bounds(means: FloatArray, estimate: float, jackknife: FloatArray, confidence: float) -> tuple[float, float]:
+def bca_bounds(means: FloatArray, estimate: float, jackknife: FloatArray, confidence: float) -> tuple[float, float]:
+    """Return BCa bounds from resampled means; the jackknife values, (items,), matter only up to a positive factor."""
     resamples, items = len(means), len(jackknife)
     below = float((means < estimate).sum() + (means == estimate).sum() / 2)
     # A bias outside what the resamples can resolve would be infinite.

@@ -89,7 +89,7 @@ def test_the_bounds_are_those_of_the_published_formula():
     reach = stats.t.ppf(0.975, 29) * np.sqrt(30 / 29)
     shifted = [bias - reach, bias + reach]
     expected = np.quantile(means, [stats.norm.cdf(bias + z / (1 - acceleration * z)) for z in shifted])
-    found = resample._bca_bounds(means, values.mean(), left_out, 0.95)
+    found = resample.bca_bounds(means, values.mean(), left_out, 0.95)
     assert found == pytest.approx(tuple(expected), rel=1e-9)
 
 
