@@ -20,7 +20,8 @@ from typing import Any
 
 from assay.files import digest, repository_root, write_whole
 from assay.keys import without_keys
-from assay.parameters import Settings, check
+from assay.parameters import check
+from assay.settings import Settings
 
 _PACKAGES = ("assay-workbench", "matplotlib", "numpy", "pandas", "scikit-learn", "scipy")
 
@@ -37,7 +38,7 @@ class Run:
 
     Attributes
     ----------
-    settings : assay.parameters.Settings
+    settings : assay.settings.Settings
         The effective settings.
 
     Raises
@@ -137,7 +138,7 @@ def run_name(notebook: str, settings: Settings) -> str:
     ----------
     notebook : str
         Name of the notebook without its ending.
-    settings : assay.parameters.Settings
+    settings : assay.settings.Settings
         Its effective settings; where the record goes is no part of the hash.
 
     Returns

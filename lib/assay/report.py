@@ -21,8 +21,9 @@ from typing import Any
 import assay
 from assay.files import digest, repository_root, write_whole
 from assay.notebook import NotebookError, read_notebook, title_of
-from assay.parameters import NOTEBOOKS, ParameterError
+from assay.parameters import ParameterError
 from assay.run import CELL_TIMEOUT, RUN_TIMEOUT, RunError, complete, execute, prepare, study_folder
+from assay.settings import NOTEBOOKS
 from assay.show.pages import IndexEntry, index_page
 
 # One kernel a core is the whole gain to be had: threads of their own would only get in each other's way.

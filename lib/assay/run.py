@@ -30,8 +30,9 @@ from assay.notebook import (
     stored,
     without_secrets,
 )
-from assay.parameters import NOTEBOOKS, check, check_against_literals
+from assay.parameters import check, check_against_literals
 from assay.record import record_path, run_name
+from assay.settings import NOTEBOOKS
 
 __all__ = ["Plan", "RunError", "RunResult", "complete", "execute", "prepare", "run_notebook"]
 

@@ -7,13 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from assay.parameters import (
-    NOTEBOOKS,
     ParameterError,
     check,
     check_against_literals,
     literals,
     read_text,
 )
+from assay.settings import NOTEBOOKS
 
 HASH = "9f86d081884c7d659a2feaa0c55ad015"
 

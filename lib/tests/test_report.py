@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from assay.__main__ import main
-from assay.parameters import NOTEBOOKS
 from assay.report import ReportError, list_jobs, make_report
+from assay.settings import NOTEBOOKS
 from assay.study import StudyError
 
 FIXTURES = Path(__file__).parent / "notebooks"

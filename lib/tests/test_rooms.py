@@ -17,7 +17,7 @@ ALLOWED = {
 }
 SHARED = {"files", "keys"}
 """Modules at the top that any room but `rules` may use: where files go, and what a key looks like."""
-SETTINGS = {"parameters"}
+SETTINGS = {"settings"}
 """What notebooks may be told, which `show` opens studies by."""
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from assay.parameters import Settings
+from assay.settings import Settings
 from assay.show.tables import html_table
 from assay.show.words import count, listed
 from assay.study import Study, load_study

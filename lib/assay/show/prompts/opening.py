@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from assay.measure.selection import ALL, Selection, items_for_choosing
-from assay.parameters import Settings
+from assay.settings import Settings
 from assay.show.opening import Opened, open_study
 from assay.show.words import count
 from assay.study.series import each_series

@@ -1,0 +1,33 @@
+"""What a command line says when something is wrong: one line, and an exit code."""
+
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+from assay.keys import without_keys
+
+FAILURE: Final = 1
+MISUSE: Final = 2
+INTERRUPTED: Final = 130
+
+
+def complain(message: str, code: int) -> int:
+    """Write one line to standard error, free of keys, and hand back the exit code."""
+    print(f"assay: {without_keys(' '.join(message.split()))}", file=sys.stderr, flush=True)
+    return code
+
+
+def explained(error: Exception) -> tuple[str, int]:
+    """Give one line and an exit code for an error.
+
+    Every `ValueError` that this package defines says that something given is wrong.
+    """
+    if getattr(error, "misuse", None) is not None:
+        return str(error), MISUSE if error.misuse else FAILURE  # type: ignore[attr-defined]
+    if isinstance(error, ValueError) and type(error).__module__.startswith("assay."):
+        return str(error), MISUSE
+    if isinstance(error, OSError):
+        place = f"{Path(os.fsdecode(error.filename)).as_posix()}: " if error.filename else ""
+        return f"{place}{error.strerror or type(error).__name__}", MISUSE
+    return f"internal error, {type(error).__name__}: {error} (--debug shows where)", FAILURE

@@ -1,0 +1,104 @@
+"""What a notebook may be told: one typed model for each notebook; `assay.parameters` checks what was given by it.
+
+To add a notebook, write its model and enter it in `NOTEBOOKS`.
+"""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+
+
+def _empty_is_none(value: object) -> object:
+    return None if value == "" else value
+
+
+OptionalName = Annotated[str | None, BeforeValidator(_empty_is_none)]
+Share = Annotated[float, Field(ge=0, le=1)]
+
+
+class Settings(BaseModel):
+    """What every notebook about a study accepts. Each description says what is allowed, and errors repeat it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+    in_report: ClassVar[bool] = True
+    """Whether ``assay report`` runs the notebook; one that asks models does not belong there."""
+
+    study: str = Field(description="the name of a study or the path of its folder", min_length=1)
+    model: OptionalName = Field(None, description="the name of a model in the study, or None")
+    prompt: OptionalName = Field(None, description="the name of a prompt in the study, or None")
+    calibration: Annotated[Literal["classifier", "language_model"] | None, BeforeValidator(_empty_is_none)] = Field(
+        None, description="classifier, language_model or None"
+    )
+    elicitation: Annotated[Literal["verbal", "token", "vote"] | None, BeforeValidator(_empty_is_none)] = Field(
+        None, description="verbal, token, vote or None"
+    )
+    tags: str = Field(
+        "",
+        description='"" or name=value pairs between commas',
+        pattern=r"^\s*$|^[^=,]+=[^=,]+(,[^=,]+=[^=,]+)*$",
+    )
+    part: Literal["all", "tuning", "certification"] = Field("all", description="all, tuning or certification")
+    seed: int | None = Field(None, ge=0, lt=2**63, description="a whole number from 0, or None for the study's own")
+    record: str = Field("", description='the path of the record to write, or "" for the usual place')
+
+    @property
+    def selection(self) -> dict[str, str]:
+        """The tags as a mapping, ``{"set": "semigran"}`` for ``set=semigran``."""
+        pairs = (pair.split("=") for pair in self.tags.split(",") if pair.strip())
+        return {name.strip(): value.strip() for name, value in pairs}
+
+
+class CalibrateSettings(Settings):
+    """For 10_calibrate: is the confidence real."""
+
+    bins: int = Field(10, ge=1, le=200, description="a whole number from 1 to 200")
+    binning: Literal["mass", "width"] = Field("mass", description="mass or width")
+    resamples: int = Field(2000, ge=100, le=100_000, description="a whole number from 100 to 100000")
+
+
+class PointSettings(Settings):
+    """For notebooks about an operating point."""
+
+    threshold: Share | None = Field(None, description="a number from 0 to 1, or None to have it tuned")
+    tie_margin: Share | None = Field(None, description="a number from 0 to 1, or None to have it tuned")
+    delta: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        None, description="a number between 0 and 1, both left out, or None for the delta of each gate"
+    )
+    grid: int = Field(101, ge=11, le=1001, description="a whole number from 11 to 1001")
+
+
+class ThresholdsSettings(PointSettings):
+    """For 20_thresholds: which threshold and tie margin."""
+
+    policy: str = Field("", description='the path of the policy file to write, or "" for none')
+
+
+class PromptsSettings(Settings):
+    """For 30_prompts: which prompt, and is the difference real."""
+
+    part: Literal["all", "tuning", "certification"] = Field("tuning", description="all, tuning or certification")
+    primary: str | list[str] = Field("accuracy", description="the name of a metric, or several between commas")
+    permutations: int | None = Field(
+        None, ge=100, le=1_000_000, description="a whole number from 100 to 1000000, or None for as many as are needed"
+    )
+
+    @field_validator("primary", mode="after")
+    @classmethod
+    def _names(cls, value: str | list[str]) -> list[str]:
+        names = [name.strip() for name in (value.split(",") if isinstance(value, str) else value)]
+        if not names or not all(names) or len(set(names)) < len(names):
+            raise ValueError("empty or repeated name")
+        return names
+
+
+class ReviewSettings(PointSettings):
+    """For 90_review: the page that is signed."""
+
+
+NOTEBOOKS: dict[str, type[Settings]] = {
+    "10_calibrate": CalibrateSettings,
+    "20_thresholds": ThresholdsSettings,
+    "30_prompts": PromptsSettings,
+    "90_review": ReviewSettings,
+}
