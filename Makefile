@@ -7,7 +7,7 @@ STAMP := $(VENV)/.stamp
 # Compiled once here, imported many times later: kernels start in seconds instead of a quarter of a minute.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup local collect-local lock report test test-long lab bench lint clean
+.PHONY: help setup local peers collect-local lock report test test-long lab bench lint clean
 
 help:
 	@echo "make report     run every notebook on every shipped study into reports/index.html"
@@ -56,7 +56,14 @@ test-long: setup
 lab: setup
 	$(BIN)/jupyter lab --notebook-dir notebooks
 
-bench: setup
+# What others would use is compared where it can be installed: the extra `peers`.
+peers: $(VENV)/.stamp-peers
+
+$(VENV)/.stamp-peers: $(STAMP)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode -c lib/requirements.lock -e "lib[peers]"
+	touch $@
+
+bench: peers
 	$(BIN)/python lib/benchmarks
 
 lint: setup

@@ -3,8 +3,9 @@
 import importlib
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
+
+from timing import HEAD
 
 # One thread, as in a report that keeps every core busy: ratios then compare algorithms, not thread pools.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
@@ -15,17 +16,13 @@ HERE = Path(__file__).parent
 
 def main() -> int:
     """Run the benchmarks and print their tables; 1 if a bar is missed."""
-    sys.path.insert(0, str(HERE))
     names = sys.argv[1:] or sorted(path.stem.removeprefix("bench_") for path in HERE.glob("bench_*.py"))
     missed = 0
-    print(f"{'work':<78} {'ours, s':>9} {'other, s':>9} {'ratio':>8} {'bar':>6}  against")
+    print(HEAD)
     for name in names:
         for row in importlib.import_module(f"bench_{name}").rows():
-            fields = row if isinstance(row, Mapping) else row._asdict()
-            work, ours, other, theirs, ratio, bar = fields.values()
-            missed += ratio < bar
-            verdict = "" if ratio >= bar else "  MISSED"
-            print(f"{work:<78} {ours:9.3f} {theirs:9.3f} {ratio:8.1f} {bar:6.1f}  {other}{verdict}", flush=True)
+            missed += row.ratio < row.bar
+            print(row, flush=True)
     if not sys.argv[1:] or "sweep" in names:
         print(f"\n{'answers':>12} {'seconds':>9} {'us an answer':>13} {'peak MB':>9}  sweep in blocks")
         for row in importlib.import_module("bench_sweep").growth():

@@ -4,14 +4,13 @@ Each row is measured in one run: ours from plain arrays to the resampled figures
 the other with the same statistic written as fast as rows allow.
 """
 
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 from scipy import stats
+from timing import Row, seconds
 
 from assay.measure.corp import corp_curve
 from assay.measure.ece import ece_test
@@ -24,17 +23,6 @@ RESAMPLES = 2_000
 BINS = 15
 
 
-class Row(NamedTuple):
-    """One comparison; `bar` is the least ratio wanted."""
-
-    work: str
-    ours_s: float
-    other: str
-    other_s: float
-    ratio: float
-    bar: float
-
-
 def rows(answers: int = ANSWERS, resamples: int = RESAMPLES) -> Iterator[Row]:
     """Time our resampling and the other's, kind by kind."""
     rng = np.random.default_rng(0)
@@ -43,14 +31,14 @@ def rows(answers: int = ANSWERS, resamples: int = RESAMPLES) -> Iterator[Row]:
     correct = rng.random(answers) < continuous
     name = f"ECE, Brier, accuracy; {resamples:,} resamples of {answers:,}"
     for kind, confidence, bar in (("hundredths", hundredths, 100.0), ("continuous", continuous, 5.0)):
-        ours = seconds(partial(ours_resampled, confidence, correct, None, resamples))
-        other = seconds(partial(scipy_bootstrap, confidence, correct, resamples))
-        yield Row(f"{name}, {kind}", ours, "scipy.stats.bootstrap", other, other / ours, bar)
+        ours = seconds(partial(ours_resampled, confidence, correct, None, resamples), 1)
+        other = seconds(partial(scipy_bootstrap, confidence, correct, resamples), 1)
+        yield Row(f"{name}, {kind}", ours, "scipy.stats.bootstrap", other, bar)
     items = np.repeat(np.arange(answers // 10), 10)
     for kind, confidence in (("hundredths", hundredths), ("continuous", continuous)):
-        ours = seconds(partial(ours_resampled, confidence, correct, items, resamples))
-        other = seconds(partial(loop_over_items, confidence, correct, resamples))
-        yield Row(f"{name}, {kind}, ten per item", ours, "loop over resampled items", other, other / ours, 10.0)
+        ours = seconds(partial(ours_resampled, confidence, correct, items, resamples), 1)
+        other = seconds(partial(loop_over_items, confidence, correct, resamples), 1)
+        yield Row(f"{name}, {kind}, ten per item", ours, "loop over resampled items", other, 10.0)
 
 
 def growth(sizes: tuple[int, ...] = (10**4, 10**5, 10**6, 10**7)) -> Iterator[tuple[str, int, float]]:
@@ -61,9 +49,9 @@ def growth(sizes: tuple[int, ...] = (10**4, 10**5, 10**6, 10**7)) -> Iterator[tu
         correct = rng.random(answers) < confidence
         judged = Judged.of(confidence, correct)
         # The counts are kept by the answers, so that only this first use pays for them.
-        yield "count the answers", answers, seconds(partial(getattr, judged, "cells"))
+        yield "count the answers", answers, seconds(partial(getattr, judged, "cells"), 1)
         for work, figure in WORKS.items():
-            yield work, answers, seconds(partial(figure, judged))
+            yield work, answers, seconds(partial(figure, judged), 1)
 
 
 WORKS: dict[str, Callable[[Judged], object]] = {
@@ -110,16 +98,3 @@ def loop_over_items(confidence: npt.NDArray[np.float64], correct: npt.NDArray[np
     for _ in range(resamples):
         picked = by_item[rng.integers(len(by_item), size=len(by_item))].ravel()
         figures(confidence[picked], outcome[picked])
-
-
-def seconds(work: Callable[[], object]) -> float:
-    started = time.perf_counter()
-    work()
-    return time.perf_counter() - started
-
-
-if __name__ == "__main__":
-    for row in rows():
-        print("{:75} {:8.3f} s   {:28} {:8.2f} s  {:7.1f} x   bar >= {:g} x".format(*row))
-    for measured in growth():
-        print("{:40} {:>12,} answers {:8.2f} s".format(*measured))

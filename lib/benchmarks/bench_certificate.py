@@ -5,12 +5,12 @@ MAPIE's controller is measured where it is installed (the extra `peers`): it con
 """
 
 import importlib
-import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import pandas as pd
 from scipy import stats
+from timing import Row, seconds
 
 from assay.measure.bootstrap import bootstrap_choice
 from assay.measure.certificate import certify
@@ -37,15 +37,15 @@ FINE = np.linspace(0, 1, 101).round(2)
 COARSE = np.linspace(0, 1, 21).round(2)
 
 
-def rows() -> Iterator[dict[str, object]]:
+def rows() -> Iterator[Row]:
     """Time each piece of work both ways; `bar` is the least ratio wanted."""
     frame = answers()
     work = f"certificate, {ANSWERS:,} answers, continuous confidences, 101 x 101"
     ours = seconds(lambda: certify(frame, TAXONOMY, seed=SEED))
-    yield row(work, ours, "one second", 1.0, 1.0)
-    yield row(work, ours, "loop over the grid", TWENTIETH * seconds(lambda: loop_over_grid(frame), 1), 20.0)
+    yield Row(work, ours, "one second", 1.0, 1.0)
+    yield Row(work, ours, "loop over the grid", TWENTIETH * seconds(lambda: loop_over_grid(frame), 1), 20.0)
 
-    yield row(
+    yield Row(
         f"bootstrap of the chosen point, {ANSWERS:,} answers, {DRAWS} draws",
         seconds(lambda: bootstrap_choice(frame, TAXONOMY, seed=SEED, draws=DRAWS), 1),
         "a sweep of every resampled frame",
@@ -55,7 +55,7 @@ def rows() -> Iterator[dict[str, object]]:
 
     controller = mapie_controller()
     if controller is not None:
-        yield row(
+        yield Row(
             f"certificate, {ANSWERS:,} answers, 21 x 21",
             seconds(lambda: certify(frame, TAXONOMY, seed=SEED, thresholds=COARSE, margins=COARSE)),
             "MAPIE MultiClassificationLTTController",
@@ -146,32 +146,3 @@ def mapie_controller() -> Callable[[pd.DataFrame], object] | None:
         return controller.calibrate(rows[1], labels[1])
 
     return certificate
-
-
-def row(work: str, ours_s: float, other: str, other_s: float, bar: float) -> dict[str, object]:
-    return {
-        "work": work,
-        "ours_s": ours_s,
-        "other": other,
-        "other_s": other_s,
-        "ratio": other_s / ours_s,
-        "bar": bar,
-    }
-
-
-def seconds(work: Callable[[], object], repeats: int = 3) -> float:
-    """The fastest of some runs."""
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-if __name__ == "__main__":
-    for one in rows():
-        print(
-            f"{one['work']}: {one['ours_s']:.3f} s; {one['other']}: {one['other_s']:.3f} s; "
-            f"ratio {one['ratio']:.1f}, bar {one['bar']}"
-        )

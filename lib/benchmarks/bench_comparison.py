@@ -1,10 +1,10 @@
 """Paired comparison of two variants: 5,000 resamples of 100,000 pairs, against resampling the pairs in a numpy loop."""
 
-import time
 from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
+from timing import Row, seconds
 
 from assay.measure.differences import ItemDraws, mean_bounds, share_bounds
 from assay.measure.scores import log_losses, squared_errors
@@ -16,7 +16,7 @@ TWENTIETH = RESAMPLES // 20
 Array = npt.NDArray[np.float64]
 
 
-def rows() -> Iterator[dict[str, object]]:
+def rows() -> Iterator[Row]:
     """Time every metric both ways; `bar` is the least ratio wanted."""
     rng = np.random.default_rng(1)
     label = rng.integers(0, CLASSES, PAIRS)
@@ -40,18 +40,18 @@ def rows() -> Iterator[dict[str, object]]:
         yield _row(*one)
 
 
-def _row(name: str, differences: Array, share: bool, bar: float) -> dict[str, object]:
-    ours = _seconds(lambda: _interval(differences, share))
+def _row(name: str, differences: Array, share: bool, bar: float) -> Row:
+    ours = seconds(lambda: _interval(differences, share))
     # A twentieth of the loop tells its time: every turn costs the same.
-    other = 20 * _seconds(lambda: _loop(differences, TWENTIETH))
-    return {
-        "work": f"paired {name}, {len(differences):,} pairs, {RESAMPLES:,} resamples",
-        "ours_s": ours,
-        "other": "numpy loop over resampled pairs",
-        "other_s": other,
-        "ratio": other / ours,
-        "bar": bar,
-    }
+    other = 20 * seconds(lambda: _loop(differences, TWENTIETH))
+    work = f"paired {name}, {len(differences):,} pairs, {RESAMPLES:,} resamples"
+    return Row(
+        work,
+        ours,
+        "numpy loop over resampled pairs",
+        other,
+        bar,
+    )
 
 
 def _interval(differences: Array, share: bool) -> object:
@@ -66,20 +66,3 @@ def _loop(differences: Array, resamples: int) -> Array:
     for turn in range(resamples):
         means[turn] = differences[rng.integers(0, len(differences), len(differences))].mean()
     return np.quantile(means, [0.025, 0.975])
-
-
-def _seconds(work: Callable[[], object]) -> float:
-    """Best of three: the others tell what else the machine was doing."""
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-if __name__ == "__main__":
-    for row in rows():
-        print(
-            f"{row['work']}: {row['ours_s']:.3f} s, loop {row['other_s']:.1f} s, ratio {row['ratio']:.1f} (bar {row['bar']})"
-        )

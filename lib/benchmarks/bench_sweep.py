@@ -2,9 +2,10 @@
 
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
+from timing import Row, seconds
 
 from assay.measure.decide import decide_table
 from assay.measure.staircase import staircase
@@ -23,7 +24,7 @@ TAXONOMY = Taxonomy(
 )
 
 
-def rows() -> Iterator[dict[str, object]]:
+def rows() -> Iterator[Row]:
     """Time the sweep and what it is held against; for the sort the bar is the most times its cost allowed."""
     scores, table = answers(ANSWERS)
     ordered = np.sort(scores, axis=1)
@@ -31,35 +32,14 @@ def rows() -> Iterator[dict[str, object]]:
     ours = seconds(lambda: sweep(table), 7)
     sort = seconds(lambda: np.lexsort((margin, table.confidence)), 7)
     work = f"joint sweep, {ANSWERS:,} answers x {len(NAMES)} classes, {GRID} x {GRID}"
-    yield {
-        "work": work,
-        "ours_s": ours,
-        "other": "one np.lexsort (ours may cost 5 of them)",
-        "other_s": 5 * sort,
-        "ratio": 5 * sort / ours,
-        "bar": 1.0,
-    }
+    yield Row(work, ours, "one np.lexsort (ours may cost 5 of them)", 5 * sort, 1.0)
     steps = staircase(table)
     points = [(t / 100, m / 100) for t, m in np.random.default_rng(1).integers(0, 101, (LOOPED, 2))]
     loop = seconds(lambda: [decide_table(table, *point, steps) for point in points], 1) * GRID**2 / LOOPED
-    yield {
-        "work": work,
-        "ours_s": ours,
-        "other": "a vectorised decision at each grid point",
-        "other_s": loop,
-        "ratio": loop / ours,
-        "bar": 1.0,
-    }
+    yield Row(work, ours, "a vectorised decision at each grid point", loop, 1.0)
     plan = SweepPlan(table)
     again = seconds(lambda: plan.count(np.ones(ANSWERS)), 5)
-    yield {
-        "work": "recount of the same answers under other weights",
-        "ours_s": again,
-        "other": "sweeping them afresh",
-        "other_s": ours,
-        "ratio": ours / again,
-        "bar": 1.0,
-    }
+    yield Row("recount of the same answers under other weights", again, "sweeping them afresh", ours, 1.0)
 
 
 def growth(sizes: tuple[int, ...] = (10_000, 100_000, 1_000_000, 10_000_000)) -> Iterator[dict[str, object]]:
@@ -84,13 +64,3 @@ def answers(size: int, seed: int = 0) -> tuple[np.ndarray, AnswerTable]:
     rng = np.random.default_rng(seed)
     scores = rng.dirichlet(np.full(len(NAMES), 0.5), size)
     return scores, AnswerTable.from_scores(rng.integers(0, len(NAMES), size), scores, TAXONOMY)
-
-
-def seconds(work: Callable[[], object], repeats: int = 3) -> float:
-    """Return the best of a few timings."""
-    took = []
-    for _ in range(repeats):
-        began = time.perf_counter()
-        work()
-        took.append(time.perf_counter() - began)
-    return min(took)

@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from assay.measure import sweep
 from assay.measure.decide import decide_table
 from assay.measure.intervals import FloatArray
 from assay.measure.metrics import (
@@ -29,6 +28,8 @@ from assay.measure.metrics import (
     Metric,
 )
 from assay.measure.scores import log_losses, squared_errors
+from assay.measure.sweep import DANGEROUS, RIGHT_ABSTAINED, outcomes
+from assay.measure.sweep import RIGHT as DECIDED_RIGHT
 from assay.measure.table import AnswerTable, decision_names
 from assay.rules import Taxonomy
 
@@ -197,6 +198,6 @@ def _decided(
 ) -> tuple[dict[str, BoolArray], npt.NDArray[np.int32]]:
     """Which decisions are right and which are caught, and the labels' codes."""
     table = AnswerTable.from_frame(answers, taxonomy)
-    outcome = sweep.outcomes(table, np.arange(len(table)), decide_table(table, threshold, tie_margin).code)
-    right = (outcome == sweep.RIGHT) | (outcome == sweep.RIGHT_ABSTAINED)
-    return {RIGHT: right, CAUGHT: outcome != sweep.DANGEROUS}, table.label
+    outcome = outcomes(table, np.arange(len(table)), decide_table(table, threshold, tie_margin).code)
+    right = np.isin(outcome, (DECIDED_RIGHT, RIGHT_ABSTAINED))
+    return {RIGHT: right, CAUGHT: outcome != DANGEROUS}, table.label

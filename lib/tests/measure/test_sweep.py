@@ -1,3 +1,5 @@
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -168,7 +170,7 @@ def test_blocks_do_not_change_the_counts(monkeypatch):
     taxonomy = Taxonomy(tuple(LabelClass(name, rank) for rank, name in enumerate(NAMES)), "ask")
     table = AnswerTable.from_scores(rng.integers(0, 4, 1000), rng.dirichlet(np.ones(4), 1000), taxonomy)
     whole = sweep(table)
-    monkeypatch.setattr("assay.measure.sweep.BLOCK", 170)
+    monkeypatch.setattr(sys.modules[sweep.__module__], "BLOCK", 170)
     assert np.array_equal(sweep(table).outcomes, whole.outcomes)
 
 
