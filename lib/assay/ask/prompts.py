@@ -6,7 +6,6 @@ earlier wording are never taken for answers to this one; comments, layout and th
 
 import hashlib
 import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from assay.rules import Taxonomy
-from assay.rules.documents import DocumentError, Fields
+from assay.rules.documents import DocumentError, Fields, OneLineError, read_toml
 from assay.rules.parsing import DEFAULT_FIELDS, AnswerFields
 from assay.study.contract import ClassificationContract, TextContract, VerdictContract, read_contract
 from assay.study.errors import StudyError
@@ -28,7 +27,7 @@ DEFAULT_MAX_TOKENS: Final = 300
 """Tokens of a completion that are paid for unless a prompt says otherwise."""
 
 
-class PromptError(ValueError):
+class PromptError(OneLineError):
     """A prompt file that cannot be used; the message names the file and the field."""
 
 
@@ -165,11 +164,8 @@ def parse_prompt(text: str, source: str = "prompt") -> PromptFile:
         As `load_prompt`.
     """
     try:
-        document = tomllib.loads(text.replace("\r\n", "\n"))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise PromptError(f"{source}: not TOML: {error}") from None
-    document.setdefault("example", [])
-    try:
+        document = read_toml(text.replace("\r\n", "\n"), source)
+        document.setdefault("example", [])
         return _prompt(Fields(document, source), source)
     except DocumentError as error:
         raise PromptError(str(error)) from None

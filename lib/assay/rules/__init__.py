@@ -51,6 +51,7 @@ from assay.rules.parsing import (
 )
 from assay.rules.policy import Policy, PolicyError, PolicyRefused, load_policy, policy_schema, save_policy
 from assay.rules.recalibration import RecalibrationMap
+from assay.rules.routing_files import evidence_path, load_routing, save_routing
 from assay.rules.routing_policy import RouteReason, RoutingMode, RoutingPolicy, RoutingRefused, Standing, Thresholds
 from assay.rules.safety import Classification, Decision, apply_safety_rules
 from assay.rules.taxonomy import ContextRule, Gate, LabelClass, Taxonomy, TaxonomyError
@@ -132,8 +133,10 @@ __all__ = [
     "below",
     "clears",
     "estimate_usage",
+    "evidence_path",
     "gap_within",
     "load_policy",
+    "load_routing",
     "matches_truth",
     "nano",
     "parse_classification",
@@ -143,6 +146,7 @@ __all__ = [
     "prepare_state",
     "read_confidence",
     "save_policy",
+    "save_routing",
     "saving",
     "validate_questions",
     "values_agree",

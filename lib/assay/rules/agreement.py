@@ -73,6 +73,12 @@ def as_share(value: object) -> float:
     return min(1.0, max(0.0, float(value)))  # type: ignore[arg-type]
 
 
+def require_share(value: object, name: str) -> None:
+    """Raise ValueError, naming the argument, unless `value` is a number in [0, 1]."""
+    if math.isnan(as_share(value)):
+        raise ValueError(f"{name} must lie in [0, 1], got {value!r}")
+
+
 def _is_share(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False

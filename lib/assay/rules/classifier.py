@@ -14,6 +14,9 @@ from assay.rules.answers import Answer, Calibration, Elicitation, Question
 
 logger = logging.getLogger(__name__)
 
+ORIGIN = ("calibration", "elicitation", "model", "prompt")
+"""What says where a confidence comes from, in the order in which differences are named."""
+
 DEFAULT_MAX_STATE_CHARS = 96_000
 """Characters of a state that are sent unless a profile says otherwise."""
 
@@ -186,7 +189,7 @@ def origin_difference(declared: object, profile: Profile) -> tuple[str, str, str
     Parameters
     ----------
     declared : object
-        Anything with some of the attributes `calibration`, `elicitation`, `model` and `prompt`.
+        Anything with some of the attributes `ORIGIN`.
     profile : Profile
 
     Returns
@@ -195,11 +198,16 @@ def origin_difference(declared: object, profile: Profile) -> tuple[str, str, str
         The attribute, what was declared and what the profile reports, for the first attribute that both name and that
         differs; None if there is none.
     """
-    for name in ("calibration", "elicitation", "model", "prompt"):
+    for name in ORIGIN:
         wanted, reported = getattr(declared, name, None), getattr(profile, name)
         if wanted is not None and reported is not None and wanted != reported:
             return name, str(wanted), str(reported)
     return None
+
+
+def origin_document(declared: object) -> dict[str, str | None]:
+    """Return the attributes `ORIGIN` of `declared` as the fields of a document."""
+    return {name: getattr(declared, name) for name in ORIGIN}
 
 
 def as_calibration(value: object, where: str) -> Calibration:

@@ -9,7 +9,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import Decimal, Inexact, localcontext
 from typing import Self
 
 from assay.rules.calls import Call, Role
@@ -18,6 +18,8 @@ from assay.rules.documents import DocumentError, Fields, read_document
 
 PICO_PER_USD = 10**12
 PICO_PER_TOKEN_PER_USD_PER_MILLION = 10**6
+MAX_DIGITS = 400
+"""Digits of a price; a double, the largest number that a document may hold, has fewer before its point."""
 
 
 @dataclass(frozen=True)
@@ -242,8 +244,16 @@ def _price(fields: Fields) -> Price:
 
 def _pico_per_token(fields: Fields, name: str) -> int:
     dollars = fields.decimal(name)
-    scaled = dollars * PICO_PER_TOKEN_PER_USD_PER_MILLION
-    if scaled != scaled.to_integral_value():
+    try:
+        with localcontext() as context:
+            # A price is read to the last digit or not at all: the usual 28 digits would round a longer one in silence.
+            context.prec = MAX_DIGITS
+            context.traps[Inexact] = True
+            scaled = dollars * PICO_PER_TOKEN_PER_USD_PER_MILLION
+            whole = scaled == scaled.to_integral_value()
+    except Inexact:
+        whole = False
+    if not whole:
         raise DocumentError(
             f"{fields.where}.{name} must be a whole number of micro-USD per million tokens (at most six decimals), "
             f"got {dollars}"
@@ -252,7 +262,8 @@ def _pico_per_token(fields: Fields, name: str) -> int:
 
 
 def _dollars_per_million(picousd: int) -> str:
-    return f"{(Decimal(picousd) / PICO_PER_TOKEN_PER_USD_PER_MILLION).normalize():f}"
+    whole, part = divmod(picousd, PICO_PER_TOKEN_PER_USD_PER_MILLION)
+    return f"{whole}.{part:06}".rstrip("0").rstrip(".")
 
 
 def _calls(count: int) -> str:

@@ -1,18 +1,43 @@
-"""Reading back the JSON documents that the rules write: strictly, with errors that name the field.
+"""Reading the documents that people and the rules write: strictly, with errors that name the field.
 
 Evidence, routing policies and price files decide what a service does, so a field that is missing, misspelt, repeated,
-of the wrong type or out of range is refused. JSON has no NaN: a number that is not one is written as null.
+of the wrong type or out of range is refused. JSON has no NaN: a number that is not one is written as null. The settings
+that people write are TOML, of which no date and no whole number beyond 64 bits is taken.
 """
 
+import datetime
 import difflib
 import json
 import math
+import tomllib
+from collections import Counter
 from collections.abc import Iterator
-from decimal import Decimal
+from contextlib import contextmanager
+from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
+MAX_DEPTH = 100
+"""Levels of tables and lists, one inside the other, of a TOML text that is read."""
 
-class DocumentError(ValueError):
+LONGEST_MESSAGE = 1_000
+"""Characters of the longest error; a longer one is cut in the middle."""
+
+
+class OneLineError(ValueError):
+    """An error to be read on one line, whatever the names and values in it: its breaks are spaces, its length bounded."""
+
+    def __init__(self, message: str = "") -> None:
+        line = " ".join(message.splitlines())
+        if len(line) > LONGEST_MESSAGE:
+            line = f"{line[: LONGEST_MESSAGE * 2 // 3]}…{line[-LONGEST_MESSAGE // 3 + 1 :]}"
+        super().__init__(line)
+
+    def _render_traceback_(self) -> list[str]:
+        """Show the one line in a notebook: the frames below it would only tell of the reader."""
+        return [f"{type(self).__name__}: {self}"]
+
+
+class DocumentError(OneLineError):
     """A document that cannot be used as it stands; the message names the field and what is allowed there."""
 
 
@@ -154,27 +179,81 @@ def read_document(text: str, where: str, *, exact: bool = False) -> Fields:
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         table = dict(pairs)
         if len(table) < len(pairs):
-            names = [name for name, _ in pairs]
-            repeated = next(name for name in names if names.count(name) > 1)
+            repeated = next(name for name, count in Counter(name for name, _ in pairs).items() if count > 1)
             raise DocumentError(f"{where}: field {repeated!r} is given twice")
         return table
 
     def finite(digits: str) -> Any:
         if not math.isfinite(float(digits)):
             raise DocumentError(f"{where}: the number {digits[:20]} is too large")
-        return Decimal(digits) if exact else float(digits)
+        try:
+            return Decimal(digits) if exact else float(digits)
+        except InvalidOperation:
+            raise DocumentError(f"{where}: the number {digits[:20]} is too small") from None
+
+    def whole(digits: str) -> int:
+        if len(digits) > 300 and not math.isfinite(float(digits)):
+            raise DocumentError(f"{where}: the number {digits[:20]} is too large")
+        return int(digits)
 
     def refuse(constant: str) -> NoReturn:
         raise DocumentError(f"{where}: {constant} is not JSON")
 
     try:
-        value = json.loads(text, object_pairs_hook=unique, parse_float=finite, parse_constant=refuse)
+        value = json.loads(text, object_pairs_hook=unique, parse_int=whole, parse_float=finite, parse_constant=refuse)
     except DocumentError:
         raise
     except (ValueError, RecursionError) as error:
         place = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
         raise DocumentError(f"{where} is not JSON{place}") from None
     return Fields(value, where)
+
+
+def read_toml(text: str, where: str) -> dict[str, Any]:
+    """Parse a TOML text.
+
+    Parameters
+    ----------
+    text : str
+    where : str
+        What the text is, for messages.
+
+    Raises
+    ------
+    DocumentError
+        If it is not TOML (the line is named), nests deeper than `MAX_DEPTH`, or holds a date, a time, or a whole number
+        beyond 64 bits: nothing here is one, and neither can be written to JSON or hashed as it stands.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DocumentError(f"{where}: not TOML: {error}") from None
+    except (RecursionError, ValueError):
+        # A nesting or a number that the reader itself gives up on.
+        raise DocumentError(f"{where}: not TOML: nested too deeply, or a number too large") from None
+    waiting: list[tuple[object, int]] = [(document, 0)]
+    while waiting:
+        one, depth = waiting.pop()
+        if isinstance(one, dict | list):
+            if depth == MAX_DEPTH:
+                raise DocumentError(f"{where}: nested deeper than {MAX_DEPTH} levels")
+            waiting += ((inner, depth + 1) for inner in (one.values() if isinstance(one, dict) else one))
+        elif isinstance(one, datetime.date | datetime.time):
+            raise DocumentError(f"{where}: a date or time has to stand in quotes, got {one}")
+        elif isinstance(one, int) and not -(2**63) <= one < 2**63:
+            raise DocumentError(f"{where}: a whole number must fit 64 bits, got one of {one.bit_length():,} bits")
+    return document
+
+
+@contextmanager
+def located(where: str) -> Iterator[None]:
+    """Turn a ValueError that begins with the name of a field into a `DocumentError` that says where the field stands."""
+    try:
+        yield
+    except DocumentError:
+        raise
+    except ValueError as error:
+        raise DocumentError(f"{where}.{error}") from None
 
 
 def number_or_null(value: float) -> float | None:

@@ -14,10 +14,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Self, get_args
 
-from assay.rules.agreement import Value, answer_margin, as_share, clears, matches_truth, values_agree
+from assay.rules.agreement import (
+    Value,
+    answer_margin,
+    as_share,
+    clears,
+    matches_truth,
+    require_share,
+    values_agree,
+)
 from assay.rules.answers import Answer, Calibration, Elicitation
-from assay.rules.classifier import Profile, as_calibration, as_elicitation
-from assay.rules.documents import DocumentError, Fields, number_or_null, read_document, value_shown
+from assay.rules.classifier import Profile, as_calibration, as_elicitation, origin_document
+from assay.rules.documents import DocumentError, Fields, located, number_or_null, read_document, value_shown
 
 Grade = Literal["cheap", "expensive", "neither"]
 """Which side of a disagreement the ground truth bears out."""
@@ -142,9 +150,8 @@ class KindAgreement:
         ValueError
             If a floor lies outside.
         """
-        for name, floor in (("min_confidence", min_confidence), ("min_margin", min_margin)):
-            if math.isnan(as_share(floor)):
-                raise ValueError(f"{name} must lie in [0, 1], got {floor!r}")
+        require_share(min_confidence, "min_confidence")
+        require_share(min_margin, "min_margin")
         cleared = [
             one.agreed
             for one in self.comparisons
@@ -174,8 +181,8 @@ class AgreementReport:
         document = {
             "format": FORMAT,
             "version": VERSION,
-            "cheap": _side_document(self.cheap),
-            "expensive": _side_document(self.expensive),
+            "cheap": origin_document(self.cheap),
+            "expensive": origin_document(self.expensive),
             "kinds": {
                 name: {"errors": kind.errors, "comparisons": [_comparison_document(one) for one in kind.comparisons]}
                 for name, kind in sorted(self.kinds.items())
@@ -268,27 +275,12 @@ def _kept(value: Value) -> Value:
     return math.nan if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _side_document(side: Side) -> dict[str, Any]:
-    return {
-        "model": side.model,
-        "calibration": side.calibration,
-        "elicitation": side.elicitation,
-        "prompt": side.prompt,
-    }
-
-
 def _side(fields: Fields) -> Side:
     model = fields.text("model")
-    try:
-        side = Side(
-            model, fields.text("calibration", None), fields.text("elicitation", None), fields.text("prompt", None)
-        )
-    except ValueError as error:
-        if isinstance(error, DocumentError):
-            raise
-        raise DocumentError(f"{fields.where}.{error}") from None
+    calibration, elicitation, prompt = (fields.text(name, None) for name in ("calibration", "elicitation", "prompt"))
     fields.done()
-    return side
+    with located(fields.where):
+        return Side(model, calibration, elicitation, prompt)
 
 
 def _comparison_document(one: Comparison) -> dict[str, Any]:

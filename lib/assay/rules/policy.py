@@ -17,7 +17,7 @@ from typing import Any, Self
 
 from assay.rules.answers import Calibration, Elicitation
 from assay.rules.classifier import as_calibration, as_elicitation
-from assay.rules.documents import DocumentError, Fields
+from assay.rules.documents import DocumentError, Fields, OneLineError
 from assay.rules.gate_result import VERDICTS, GateResult
 from assay.rules.recalibration import RecalibrationMap
 from assay.rules.safety import Classification, Decision, apply_safety_rules
@@ -32,7 +32,7 @@ ALLOWANCES = ("model", "prompt", "expired", "fail", "undecided")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
-class PolicyError(ValueError):
+class PolicyError(OneLineError):
     """A policy that cannot be used as it stands; the message names the field."""
 
 

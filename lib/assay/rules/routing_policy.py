@@ -5,17 +5,16 @@ calls are made; `assay.rules.routing` follows it.
 """
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Self
 
-from assay.rules.agreement import answer_margin, as_share, reaches
+from assay.rules.agreement import answer_margin, reaches, require_share
 from assay.rules.answers import Answer, Calibration, Elicitation
-from assay.rules.classifier import Profile, as_calibration, as_elicitation, origin_difference
+from assay.rules.classifier import Profile, as_calibration, as_elicitation, origin_difference, origin_document
 from assay.rules.decimals import at_least
-from assay.rules.documents import DocumentError, Fields, read_document, value_shown
+from assay.rules.documents import DocumentError, Fields, located, read_document, value_shown
 from assay.rules.evidence import Agreement, AgreementReport, KindAgreement, Side
 
 FORMAT, VERSION = "assay-routing-policy", 1
@@ -99,7 +98,7 @@ class Thresholds:
         object.__setattr__(self, "calibration", as_calibration(self.calibration, "calibration"))
         object.__setattr__(self, "elicitation", as_elicitation(self.elicitation, "elicitation"))
         for name in ("min_confidence", "min_margin"):
-            _check_share(getattr(self, name), name)
+            require_share(getattr(self, name), name)
 
     def judge(self, answer: Answer) -> RouteReason:
         """Accept an answer that reaches both floors; the confidence is looked at before the margin."""
@@ -172,7 +171,7 @@ class RoutingPolicy:
             )
         if isinstance(self.min_questions, bool) or not isinstance(self.min_questions, int) or self.min_questions < 0:
             raise ValueError(f"min_questions must be a whole number of at least 0, got {self.min_questions!r}")
-        _check_share(self.max_disagreement_rate, "max_disagreement_rate")
+        require_share(self.max_disagreement_rate, "max_disagreement_rate")
 
     def standing(self, cheap: str, measured: KindAgreement | None) -> Standing:
         """Judge whether a question kind has earned the cheap model.
@@ -264,15 +263,8 @@ class RoutingPolicy:
         rate = fields.share("max_disagreement_rate")
         evidence = fields.text("evidence", None)
         fields.done()
-        try:
+        with located("policy"):
             return cls(RoutingMode(mode), pinned, thresholds, min_questions, rate, evidence)
-        except ValueError as error:
-            raise DocumentError(f"policy.{error}") from None
-
-
-def _check_share(value: object, name: str) -> None:
-    if math.isnan(as_share(value)):
-        raise ValueError(f"{name} must lie in [0, 1], got {value!r}")
 
 
 def _unknown(claim: str, name: str, cheap: Profile, expensive: Profile) -> RoutingRefused:
@@ -309,14 +301,7 @@ def _check_evidence(evidence: AgreementReport, cheap: Profile, expensive: Profil
 
 
 def _thresholds_document(one: Thresholds) -> dict[str, Any]:
-    return {
-        "calibration": one.calibration,
-        "min_confidence": one.min_confidence,
-        "min_margin": one.min_margin,
-        "elicitation": one.elicitation,
-        "model": one.model,
-        "prompt": one.prompt,
-    }
+    return {"min_confidence": one.min_confidence, "min_margin": one.min_margin, **origin_document(one)}
 
 
 def _thresholds(fields: Fields) -> Thresholds:
@@ -324,7 +309,5 @@ def _thresholds(fields: Fields) -> Thresholds:
     floors = (fields.share("min_confidence"), fields.share("min_margin"))
     elicitation, model, prompt = (fields.text(name, None) for name in ("elicitation", "model", "prompt"))
     fields.done()
-    try:
+    with located(fields.where):
         return Thresholds(calibration, *floors, elicitation, model, prompt)
-    except ValueError as error:
-        raise DocumentError(f"{fields.where}.{error}") from None

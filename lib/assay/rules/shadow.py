@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Mapping
 
+from assay.rules.agreement import Value
 from assay.rules.answers import Question, validate_questions
 from assay.rules.asking import Returned, cancelling, make_call
 from assay.rules.calls import Role
@@ -76,10 +77,26 @@ class ShadowClassifier:
         """Describe the expensive model, which is the one that answers."""
         return self._expensive_profile
 
-    async def ask(self, state: str, questions: Mapping[str, Question]) -> Reply:
+    async def ask(
+        self,
+        state: str,
+        questions: Mapping[str, Question],
+        *,
+        truths: Mapping[str, Value] | None = None,
+        item: str = "",
+    ) -> Reply:
         """Return the expensive model's reply, as it came.
 
         When the caller cancels, both calls are cancelled; one that had returned by then is in the ledger.
+
+        Parameters
+        ----------
+        state : str
+        questions : mapping of str to Question
+        truths : mapping of str to str, float or bool, optional
+            The right answers by question id, where they are known: they grade disagreements. Neither model sees them.
+        item : str
+            What the log keeps of where the state came from.
 
         Raises
         ------
@@ -108,7 +125,7 @@ class ShadowClassifier:
             await asyncio.wait({served})
             raise
         returned = served.result()
-        self._compare(questions, returned, measured)
+        self._compare(questions, returned, measured, truths or {}, item)
         return returned.reply_or_raise()
 
     async def _ask_expensive(self, state: str, questions: Mapping[str, Question]) -> Returned:
@@ -146,11 +163,18 @@ class ShadowClassifier:
             self._stray.add(shadow)
             shadow.add_done_callback(self._stray.discard)
 
-    def _compare(self, questions: Mapping[str, Question], served: Returned, shadow: Returned) -> None:
+    def _compare(
+        self,
+        questions: Mapping[str, Question],
+        served: Returned,
+        shadow: Returned,
+        truths: Mapping[str, Value],
+        item: str,
+    ) -> None:
         for name, question in questions.items():
             cheap = shadow.answer(name, question)
             try:
-                self.log.record(name, cheap, served.answer(name, question))
+                self.log.record(name, cheap, served.answer(name, question), truth=truths.get(name), item=item)
             except Exception as error:
                 # An answer of the right type may still hold anything.
                 logger.warning("answer %s of %s: %s", name, self._cheap_profile.model, type(error).__name__)

@@ -8,18 +8,21 @@ policy has to pass. The safety rules read everything they know about labels from
 import difflib
 import hashlib
 import json
-import math
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Self
 
+from assay.rules.documents import DocumentError, OneLineError, read_toml
+
 METRICS = ("class_accuracy", "caught", "accepted_accuracy")
 """What a gate may bound from below; the design's decision figures of the same names."""
 
 
-class TaxonomyError(ValueError):
+_MOST_COMPARED = 2_000
+
+
+class TaxonomyError(OneLineError):
     """A taxonomy that contradicts itself or names something unknown; the message names the key."""
 
 
@@ -147,9 +150,9 @@ class Taxonomy:
             If the text is not TOML, or the tables are not a taxonomy; the message names the key.
         """
         try:
-            document = tomllib.loads(text)
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise TaxonomyError(f"taxonomy is not TOML: {error}") from None
+            document = read_toml(text, "taxonomy")
+        except DocumentError as error:
+            raise TaxonomyError(str(error)) from None
         return cls.from_dict(document)
 
     @classmethod
@@ -232,7 +235,8 @@ def fold(name: str) -> str:
 
 def _nearest(name: str, known: Iterable[str]) -> str:
     known = tuple(known)
-    close = difflib.get_close_matches(name, known, n=1)
+    # Letter by letter with some of the classes only, lest a million of them take minutes.
+    close = difflib.get_close_matches(name[:200], known[:_MOST_COMPARED], n=1)
     if close:
         return f" (did you mean {close[0]!r}?)"
     listed = ", ".join(known[:8]) + (", …" if len(known) > 8 else "")
@@ -299,7 +303,7 @@ def _gate(table: Mapping[str, Any]) -> Gate:
     for key in ("target", "delta"):
         if key in table:
             value = table[key]
-            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1:
                 raise TaxonomyError(f"gate {key} must lie strictly between 0 and 1, got {value!r}")
             numbers[key] = float(value)
     return Gate(_text(table.get("metric"), "gate metric"), _names(table.get("classes", []), "gate classes"), **numbers)

@@ -16,7 +16,7 @@ from assay.study.errors import StudyError
 from assay.study.loading import find_studies, load_study
 from assay.study.manifest import check_manifest, write_manifest
 from assay.study.parts import CERTIFICATION, PARTS, TUNING, split_items
-from assay.study.series import Series, each_series
+from assay.study.series import Series, each_series, find_series
 from assay.study.settings import Costs
 from assay.study.study import Study
 
@@ -39,6 +39,7 @@ __all__ = [
     "VerdictContract",
     "check_manifest",
     "each_series",
+    "find_series",
     "find_studies",
     "load_study",
     "split_items",

@@ -55,6 +55,8 @@ class AnswerSource:
 
 def answer_source(table: Table, spec: AnswersFile) -> AnswerSource:
     """Take the item ids of a table of answers; a missing one is a `StudyError`."""
+    if spec.number_rows:
+        return AnswerSource(table, spec, pd.Series(range(1, len(table) + 1)).astype("str"))
     return AnswerSource(table, spec, table.identifiers(column_source(spec.columns, "item_id"), "the item id"))
 
 
@@ -84,6 +86,9 @@ def tidy_answers(
         kept_rows.append(kept + offset)
         offset += len(one.table)
     answers = frames[0].reset_index(drop=True) if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+    if answers.empty:
+        where = listed(one.table.name for one in tables)
+        raise StudyError(f"{where}: there is no answer to an item with a label", kind="empty_file")
     _refuse_repeated(answers, np.concatenate(kept_rows), [one.table for one in tables])
     return _flag_aliases(answers)
 
@@ -138,9 +143,10 @@ def _series_columns(one: AnswerSource) -> dict[str, pd.Series]:
     served = _named(one, "model")
     columns["model"] = served if asked is None else served.mask(served == UNNAMED, asked.fillna(UNNAMED))
     columns["prompt"] = _named(one, "prompt")
-    columns["run"] = _runs(one)
+    columns["run"] = pd.Series(1, rows, dtype="int64")
     columns["calibration"] = pd.Series(str(one.spec.calibration), rows, dtype="str")
     columns["elicitation"] = _elicitations(one)
+    columns["run"] = _numbered_runs(one, columns) if one.spec.number_runs else _runs(one)
     if asked is not None:
         columns["requested_model"] = asked
     return columns
@@ -164,6 +170,12 @@ def _runs(one: AnswerSource) -> pd.Series:
     if len(missing):
         raise StudyError(f"{one.table.at(missing[0])}, column {shown(source.column)}: the run is missing")
     return runs.astype("int64")
+
+
+def _numbered_runs(one: AnswerSource, columns: dict[str, pd.Series]) -> pd.Series:
+    """Number the answers of each series to each item in the order of the rows."""
+    keys = pd.DataFrame({"item_id": one.item_ids, **{name: columns[name] for name in KEYS}})
+    return keys.groupby(list(keys.columns), sort=False).cumcount() + 1
 
 
 def _elicitations(one: AnswerSource) -> pd.Series:

@@ -8,6 +8,7 @@ table, the row (counted from 1, a header not counted) and the column.
 import re
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.study.errors import StudyError, listed, nearest, shown
+from assay.study.spreadsheets import has_decimal_commas, pointed
 
 _EXACT_IN_A_DOUBLE = 2**53
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
@@ -51,11 +53,14 @@ class Table:
         Row labels 0..n-1; column names are distinct strings.
     header : bool
         Whether a header stands above the rows, which messages then say is not counted.
+    decimal : {".", ","}
+        What stands before the fraction of a number that is written as text.
     """
 
     name: str
     frame: pd.DataFrame
     header: bool = False
+    decimal: str = "."
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -109,6 +114,23 @@ class Table:
             raise StudyError(f"{self.at(missing[0])}, column {shown(source.column)}: {purpose} is missing")
         return values
 
+    def figures(self, source: ColumnSource, purpose: str) -> pd.Series:
+        """Return a column of numbers as `raw` does, those that are written with a decimal comma with a point.
+
+        Raises
+        ------
+        StudyError
+            If a file has decimal commas throughout that were not declared: it is the spreadsheet's doing, not an answer
+            gone wrong here and there.
+        """
+        values = self.raw(source, purpose)
+        if self.header and self.decimal == "." and has_decimal_commas(values):
+            raise StudyError(
+                f"{self.name}, column {shown(source.column)}: its numbers are written with a decimal comma; "
+                'set decimal = ","'
+            )
+        return pointed(values, self.decimal)
+
     def numbers(self, source: ColumnSource, purpose: str, *, whole: bool = False) -> pd.Series:
         """Return a measured column as ``Float64``, or as ``Int64`` where it has to be `whole`; empty cells are NA.
 
@@ -118,7 +140,7 @@ class Table:
             If a cell is no finite number, or not a whole one where that is asked for. The value is not shown, since a
             program or a provider wrote it.
         """
-        values = self.raw(source, purpose)
+        values = self.figures(source, purpose)
         if is_numeric(values):
             floats = values.to_numpy(dtype=float, na_value=np.nan)
             wrong = np.isinf(floats)
@@ -265,8 +287,18 @@ def _measured(value: object) -> float | None:
 def _plain(values: pd.Series) -> Iterator[Any]:
     """Yield the values as Python objects, any kind of missing one as None."""
     for value in values.astype(object):
-        missing = value is None or value is pd.NA or value is pd.NaT or (isinstance(value, float) and value != value)
-        yield None if missing else value.tolist() if isinstance(value, np.generic | np.ndarray) else value
+        if (
+            value is None
+            or value is pd.NA
+            or value is pd.NaT
+            or (isinstance(value, float | Decimal) and value != value)
+        ):
+            yield None
+        elif isinstance(value, Decimal):
+            # A warehouse keeps whole numbers as decimals of up to 38 digits, ids among them.
+            yield int(value) if value.is_finite() and value == value.to_integral_value() else float(value)
+        else:
+            yield value.tolist() if isinstance(value, np.generic | np.ndarray) else value
 
 
 def _keep_missing(text: pd.Series, values: pd.Series) -> pd.Series:

@@ -8,7 +8,7 @@ few things, a `Reading`, so that what follows need not know which it was.
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from assay.rules import Taxonomy
 from assay.rules.answers import Question, QuestionError, validate_questions
@@ -139,24 +139,25 @@ class TableContract:
 
     Parameters
     ----------
-    label : str
-        The column of the chosen class.
+    label : str or None
+        The column of the chosen class. None only where `probabilities` has a column for each class: then the chosen one
+        is the most probable, the first of equal ones.
     confidence : str or None
         The column of its confidence, on `scale`. None where `probabilities` is given.
     alternatives : str or None
         A column of runner-up classes with their confidences, as a JSON text, an object or a map.
-    probabilities : str or None
+    probabilities : str, mapping of str to str, or None
         A column of classes with their probabilities, the chosen one among them: its own is the confidence, the others
-        are the alternatives.
+        are the alternatives. Or the column of each class.
     missing_context : str or None
         A column of lists of names.
     scale : {1, 100}
     """
 
-    label: str = "predicted"
+    label: str | None = "predicted"
     confidence: str | None = "confidence"
     alternatives: str | None = None
-    probabilities: str | None = None
+    probabilities: str | Mapping[str, str] | None = None
     missing_context: str | None = None
     scale: int = 1
     kind: ClassVar[str] = "table"
@@ -184,7 +185,7 @@ def read_contract(table: object, where: str, taxonomy: Taxonomy) -> Contract:
     if kind == "verdict":
         open_table(table, where, "kind")
         return VerdictContract()
-    return _table(open_table(table, where, "kind", *_COLUMNS, "scale"))
+    return _table(open_table(table, where, "kind", *_COLUMNS, "scale"), taxonomy)
 
 
 def _classification(fields: Fields, where: str) -> ClassificationContract:
@@ -195,14 +196,32 @@ def _classification(fields: Fields, where: str) -> ClassificationContract:
         raise StudyError(f"{where}: {error}") from None
 
 
-def _table(fields: Fields) -> TableContract:
-    columns = {key: fields.text(key, None) for key in _COLUMNS}
+def _table(fields: Fields, taxonomy: Taxonomy) -> TableContract:
+    columns: dict[str, Any] = {key: fields.text(key, None) for key in _COLUMNS if key != "probabilities"}
+    columns["probabilities"] = _probabilities(fields, taxonomy)
     if columns["probabilities"] and (columns["confidence"] or columns["alternatives"]):
         raise StudyError(f"{fields.where}: probabilities hold the confidence and the alternatives; leave those two out")
     if not columns["probabilities"]:
         columns["confidence"] = columns["confidence"] or "confidence"
-    columns["label"] = columns["label"] or "predicted"
+    if not isinstance(columns["probabilities"], Mapping):
+        columns["label"] = columns["label"] or "predicted"
     return TableContract(**columns, scale=_scale(fields))
+
+
+def _probabilities(fields: Fields, taxonomy: Taxonomy) -> str | dict[str, str] | None:
+    """Take the column of probabilities, or the table that names the column of each class."""
+    given = fields.take("probabilities", None)
+    where = f"{fields.where}.probabilities"
+    if given is None or isinstance(given, str):
+        return given
+    for name, column in as_table(given, where).items():
+        if taxonomy.resolve(name) is None:
+            raise StudyError(
+                f"{where}: {shown(name)} is not a class{nearest(name, taxonomy.names)}", kind="unknown_label"
+            )
+        if not isinstance(column, str):
+            raise StudyError(f"{where}.{name} must be the name of a column, got {shown(column)}")
+    return dict(given) or None
 
 
 def _scale(fields: Fields) -> int:

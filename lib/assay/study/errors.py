@@ -7,17 +7,18 @@ allowed. A value that a person wrote (a label, a setting, an id) is shown; one t
 import difflib
 from collections.abc import Iterable
 
+from assay.rules.documents import OneLineError
+
 _LONGEST_SHOWN = 60
 _MOST_COMPARED = 2_000
 
 
-class StudyError(ValueError):
+class StudyError(OneLineError):
     """A study that cannot be found, read or trusted.
 
     Parameters
     ----------
     message : str
-        One line; line breaks in it are turned into spaces.
     kind : str
         A stable name of the fault, for code that has to tell one from another: ``duplicate_ids``,
         ``ids_do_not_match``, ``labels_differ``, ``mixed_label_types``, ``missing_column``, ``unknown_label``,
@@ -25,7 +26,7 @@ class StudyError(ValueError):
     """
 
     def __init__(self, message: str, *, kind: str = "invalid") -> None:
-        super().__init__(" ".join(message.split("\n")).replace("\r", " "))
+        super().__init__(message)
         self.kind = kind
 
 

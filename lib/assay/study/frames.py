@@ -62,14 +62,14 @@ def frame_spec(name: str, columns: dict[str, str | None], calibration: str, elic
     return AnswersFile(FileSource(Path(), name), Calibration(calibration), own, sources)
 
 
-def inferred_taxonomy(labels: pd.Series, predictions: pd.Series, name: str) -> Taxonomy:
+def inferred_taxonomy(labels: pd.Series, predictions: pd.Series, name: str, abstain: str = "abstain") -> Taxonomy:
     """Return the taxonomy of what occurs, in the order of the names, none of them safer than another.
 
     A prediction that no item has for a label is a class, too: it is wrong, and its confidence counts. Predictions that
     differ from a label only in case and padding, or say to abstain, are no classes of their own.
     """
     try:
-        taxonomy = Taxonomy.of(*sorted(labels.drop_duplicates()))
+        taxonomy = Taxonomy.of(*sorted(labels.drop_duplicates()), abstain=abstain)
     except TaxonomyError as error:
         raise StudyError(
             f"{name}: its labels are no taxonomy ({error}); write them in one spelling or give a taxonomy"
@@ -77,4 +77,4 @@ def inferred_taxonomy(labels: pd.Series, predictions: pd.Series, name: str) -> T
     said = (label_text(value) for value in distinct_objects(predictions)[1])
     further = {text.strip().casefold(): text.strip() for text in said if text is not None and text.strip()}
     classes = [one for one in further.values() if taxonomy.resolve(one) is None]
-    return Taxonomy.of(*sorted((*taxonomy.names, *classes))) if classes else taxonomy
+    return Taxonomy.of(*sorted((*taxonomy.names, *classes)), abstain=abstain) if classes else taxonomy

@@ -23,9 +23,19 @@ import pyarrow.parquet as pq
 
 from assay.study.columns import Table
 from assay.study.errors import StudyError, listed, shown
+from assay.study.spreadsheets import refuse_other_separator, separated
 
 READERS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 """File endings that are read."""
+
+_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32",
+    codecs.BOM_UTF32_BE: "utf-32",
+    codecs.BOM_UTF16_LE: "utf-16",
+    codecs.BOM_UTF16_BE: "utf-16",
+}
+"""Byte-order marks; that of UTF-32 begins with that of UTF-16 and is tried first."""
 
 _NULLABLE_INTEGERS = {
     pa.int8(): pd.Int8Dtype(),
@@ -52,17 +62,20 @@ class FileSource:
         What messages call it.
     encoding : str
         Of a CSV or JSON Lines file.
-    delimiter : str
-        One character between the cells of a CSV file.
+    delimiter : str, optional
+        One character between the cells of a CSV file; if none is given, what its `sep=` line says, else a comma.
     skip_rows : int
-        Rows of a CSV file above its header, such as a title that a spreadsheet put there.
+        Rows of a CSV file above its header, such as a title that a spreadsheet put there; a `sep=` line is none.
+    decimal : {".", ","}
+        What stands before the fraction of a number in a CSV file.
     """
 
     path: Path
     name: str
     encoding: str = "utf-8"
-    delimiter: str = ","
+    delimiter: str | None = None
     skip_rows: int = 0
+    decimal: str = "."
 
 
 def read_table(source: FileSource) -> Table:
@@ -92,13 +105,12 @@ def read_table(source: FileSource) -> Table:
             frame = _json_lines(source)
         else:
             frame = _csv(source, "\t" if ending == ".tsv" else source.delimiter)
+            return Table(source.name, _not_empty(frame, source), header=True, decimal=source.decimal)
     except OSError as error:
         raise StudyError(
             f"{source.name}: cannot be read ({error.strerror or 'I/O error'})", kind="unreadable_file"
         ) from None
-    if frame.empty:
-        raise StudyError(f"{source.name}: there are no rows", kind="empty_file")
-    return Table(source.name, frame, header=ending in (".csv", ".tsv"))
+    return Table(source.name, _not_empty(frame, source))
 
 
 def read_text(path: Path, name: str, encoding: str = "utf-8") -> str:
@@ -110,17 +122,18 @@ def read_text(path: Path, name: str, encoding: str = "utf-8") -> str:
         If its bytes are not text of that encoding; the message says which setting names another one.
     """
     content = path.read_bytes()
-    utf16 = content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    if codecs.lookup(encoding).name == "utf-8":
-        encoding = "utf-8-sig"
-        if utf16:
-            raise StudyError(f'{name}: the file is UTF-16, not UTF-8; set encoding = "utf-16"', kind="encoding")
+    marked = next((one for mark, one in _MARKS.items() if content.startswith(mark)), None)
+    # UTF-16 without more ("utf-16-le" is more) reads its mark itself; the mark of any other is a character of the text.
+    if marked is not None and not codecs.lookup(encoding).name.startswith(marked):
+        raise StudyError(
+            f'{name}: the file is {marked.upper()}, not {encoding.upper()}; set encoding = "{marked}"', kind="encoding"
+        )
     try:
-        text = content.decode(encoding)
+        text = content.decode(encoding).removeprefix("\ufeff")
     except (UnicodeError, ValueError) as error:
         at = f" (byte {error.start + 1:,})" if isinstance(error, UnicodeDecodeError) else ""
         raise StudyError(
-            f"{name}: the file is not {encoding.removesuffix('-sig')} text{at}; set encoding to what it is, such as "
+            f"{name}: the file is not {encoding} text{at}; set encoding to what it is, such as "
             '"utf-8", "utf-16", "latin-1" or "cp1252"',
             kind="encoding",
         ) from None
@@ -138,8 +151,15 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def _csv(source: FileSource, delimiter: str) -> pd.DataFrame:
-    text = read_text(source.path, source.name, source.encoding)
+def _not_empty(frame: pd.DataFrame, source: FileSource) -> pd.DataFrame:
+    if frame.empty:
+        raise StudyError(f"{source.name}: there are no rows", kind="empty_file")
+    return frame
+
+
+def _csv(source: FileSource, declared: str | None) -> pd.DataFrame:
+    text, delimiter = separated(read_text(source.path, source.name, source.encoding), declared, source.name)
+    refuse_other_separator(text, delimiter, source.skip_rows, source.name)
     with _cells_of_any_length():
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         try:
@@ -220,24 +240,40 @@ def _plain_column(values: pd.Series) -> pd.Series:
         return values  # Half a surrogate pair: whoever takes the column decides.
 
 
-def _parquet(source: FileSource) -> pd.DataFrame:
-    try:
-        with pq.ParquetFile(source.path) as file:
-            table = file.read()
-        names = table.column_names
-        columns = table.rename_columns([str(place) for place in range(len(names))])
-        frame: pd.DataFrame = columns.to_pandas(ignore_metadata=True, types_mapper=_NULLABLE_INTEGERS.get)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
-            raise
-        raise StudyError(
-            f"{source.name}: not a whole parquet file (truncated or damaged)", kind="unreadable_file"
-        ) from None
-    _refuse_repeated(names, source.name)
+def parquet_frame(table: pa.Table, name: str) -> pd.DataFrame:
+    """Turn rows of a parquet file, which messages call `name`, into a frame whose columns keep their types.
+
+    Raises
+    ------
+    StudyError
+        If a column stands there twice.
+    """
+    names = table.column_names
+    columns = table.rename_columns([str(place) for place in range(len(names))])
+    frame: pd.DataFrame = columns.to_pandas(ignore_metadata=True, types_mapper=_NULLABLE_INTEGERS.get)
+    _refuse_repeated(names, name)
     for place, kind in enumerate(table.schema.types):
         if pa.types.is_struct(kind):
             frame[str(place)] = frame[str(place)].map(_fields_given, na_action="ignore")
     return frame.set_axis(names, axis="columns").reset_index(drop=True)
+
+
+@contextmanager
+def whole_parquet(name: str) -> Iterator[None]:
+    """Turn what goes wrong while a parquet file is read into a `StudyError` that calls the file `name`."""
+    try:
+        yield
+    except StudyError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        if isinstance(error, FileNotFoundError | PermissionError | IsADirectoryError):
+            raise
+        raise StudyError(f"{name}: not a whole parquet file (truncated or damaged)", kind="unreadable_file") from None
+
+
+def _parquet(source: FileSource) -> pd.DataFrame:
+    with whole_parquet(source.name), pq.ParquetFile(source.path) as file:
+        return parquet_frame(file.read(), source.name)
 
 
 def _fields_given(struct: dict[str, Any]) -> dict[str, Any]:

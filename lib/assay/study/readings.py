@@ -94,12 +94,15 @@ def read_columns(table: Table, contract: TableContract, taxonomy: Taxonomy) -> R
         If a column is missing; whatever stands in it is an answer, which may be unreadable but stops nothing.
     """
     said = _Columns(len(table))
-    said.read_labels(table.raw(ColumnSource(contract.label), "the predicted class"), taxonomy)
-    if contract.probabilities:
-        column = table.raw(ColumnSource(contract.probabilities), "the probabilities")
-        said.read_probabilities(column, contract.scale, taxonomy)
+    probabilities = _probabilities(table, contract)
+    if contract.label is not None:
+        said.read_labels(table.raw(ColumnSource(contract.label), "the predicted class"), taxonomy)
+    elif probabilities is not None:
+        said.read_labels(_most_probable(probabilities), taxonomy)
+    if probabilities is not None:
+        said.read_probabilities(probabilities, contract.scale, taxonomy)
     else:
-        column = table.raw(ColumnSource(contract.confidence or "confidence"), "the confidence")
+        column = table.figures(ColumnSource(contract.confidence or "confidence"), "the confidence")
         said.read_confidences(column, contract.scale)
     if contract.alternatives:
         column = table.raw(ColumnSource(contract.alternatives), "the alternatives")
@@ -216,6 +219,42 @@ class _Columns:
     def _fail(self, rows: np.ndarray, errors: np.ndarray) -> None:
         free = pd.isna(self._error[rows])
         self._error[rows[free]] = errors[free]
+
+
+def _probabilities(table: Table, contract: TableContract) -> pd.Series | None:
+    """Return the column of probabilities, put together of one column for each class where the contract names those."""
+    if contract.probabilities is None:
+        return None
+    if isinstance(contract.probabilities, str):
+        return table.raw(ColumnSource(contract.probabilities), "the probabilities")
+    columns = {
+        name: [_number(value) for value in table.figures(ColumnSource(column), f"the probability of {name}")]
+        for name, column in contract.probabilities.items()
+    }
+    rows = zip(*columns.values(), strict=True)
+    joined = [
+        {name: value for name, value in zip(columns, row, strict=True) if value is not None} or None for row in rows
+    ]
+    return pd.Series(joined, dtype=object)
+
+
+def _number(value: Any) -> Any:
+    """Return a cell as a float where it is one; None where it is empty, and anything else as it is, for the row's error."""
+    if value is None or pd.isna(value) or (isinstance(value, str) and not value.strip()):
+        return None
+    try:
+        return value if isinstance(value, bool) or "_" in str(value) else float(value)
+    except (TypeError, ValueError):
+        return value
+
+
+def _most_probable(probabilities: pd.Series) -> pd.Series:
+    """Name the class with the largest number of each row, the first of equal ones; None where there is no number."""
+    chosen = []
+    for row in probabilities:
+        numbers = {name: value for name, value in (row or {}).items() if isinstance(value, float)}
+        chosen.append(max(numbers, key=lambda name: numbers[name]) if numbers else None)
+    return pd.Series(chosen, dtype=object)
 
 
 def _filled(rows: int, value: object) -> np.ndarray:

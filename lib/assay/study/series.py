@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from assay.study.errors import StudyError, nearest
+
 if TYPE_CHECKING:
     from assay.study.study import Study
 
@@ -71,3 +73,35 @@ def each_series(study: Study) -> list[Series]:
             shown.remove(named["calibration"])
         series.append(Series(name=", ".join(shown), answers=rows.reset_index(drop=True), **named))
     return series
+
+
+def find_series(study: Study, name: str) -> Series:
+    """Find the one series that a person means by a name.
+
+    Parameters
+    ----------
+    study : Study
+    name : str
+        Its name, or as many of its model, prompt, calibration and elicitation, between commas, as tell it apart:
+        ``llama3.2:3b`` where the model has one prompt, ``gpt-4o-mini, L1`` where it has several.
+
+    Raises
+    ------
+    StudyError
+        If no series, or more than one, is meant; the message names those there are.
+    """
+    known = each_series(study)
+    wanted = [part.strip() for part in name.split(",")]
+    found = [one for one in known if name.strip() in (one.name, one.model)] or [
+        one
+        for one in known
+        if all(part in (one.model, one.prompt, one.calibration, one.elicitation) for part in wanted)
+    ]
+    if len(found) == 1:
+        return found[0]
+    names = [one.name for one in found or known]
+    if found:
+        message = f"{study.name} has {len(found)} series that are meant by {name!r}: {'; '.join(names[:8])}; say which"
+    else:
+        message = f"{study.name} has no series {name!r}{nearest(name, names)}; there are: {'; '.join(names[:8])}"
+    raise StudyError(message, kind="unknown_value")

@@ -5,7 +5,6 @@ study's folder, and the costs and prevalence, which reweight results, have to ma
 """
 
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Any
 
 from assay.rules import Taxonomy, TaxonomyError
 from assay.rules.answers import Calibration, Elicitation
-from assay.rules.documents import DocumentError, Fields
+from assay.rules.documents import DocumentError, Fields, read_toml
 from assay.study.columns import ColumnSource
 from assay.study.contract import Contract, read_contract
 from assay.study.errors import StudyError, listed, nearest, shown
@@ -45,9 +44,9 @@ _KEYS = (
     "title", "source", "licence", "seed", "certification_share", "taxonomy", "gate", "contract", "items", "answers",
     "annotators", "prompts", "prevalence", "costs",
 )  # fmt: skip
-_HOW = ("encoding", "delimiter", "skip_rows")
+_HOW = ("encoding", "delimiter", "skip_rows", "decimal")
 _ITEMS = ("columns", "tags", "compare_within")
-_ANSWERS = ("calibration", "elicitation", "columns", "model", "prompt")
+_ANSWERS = ("calibration", "elicitation", "columns", "model", "prompt", "number_rows", "number_runs")
 _PREVALENCE_ROUNDING = 1e-6
 
 
@@ -86,6 +85,10 @@ class AnswersFile:
         By the names of `ANSWER_COLUMNS`; one that is left out is looked for under its own name.
     constants : mapping of str to str
         The `model` or `prompt` of a file that has no such column.
+    number_rows : bool
+        Whether every row is an item of its own, whose id is the row's number, counted from 1.
+    number_runs : bool
+        Whether the answers of one series to one item are runs in the order of the rows, counted from 1.
     """
 
     source: FileSource
@@ -93,6 +96,8 @@ class AnswersFile:
     elicitation: Elicitation | None
     columns: Mapping[str, ColumnSource] = field(default_factory=dict)
     constants: Mapping[str, str] = field(default_factory=dict)
+    number_rows: bool = False
+    number_runs: bool = False
 
 
 @dataclass(frozen=True)
@@ -159,16 +164,9 @@ def read_settings(folder: Path) -> StudySettings:
     except OSError as error:
         raise StudyError(f"{name}: cannot be read ({error.strerror or 'I/O error'})") from None
     try:
-        return _settings(tomllib.loads(text), folder, name)
-    except tomllib.TOMLDecodeError as error:
-        raise StudyError(f"{name}: not TOML: {error}") from None
+        return _settings(read_toml(text, name), folder, name)
     except (DocumentError, TaxonomyError) as error:
         raise StudyError(str(error) if str(error).startswith(name) else f"{name}: {error}") from None
-    except (RecursionError, ValueError) as error:
-        if isinstance(error, StudyError):
-            raise
-        # A nesting or a number that the TOML reader itself gives up on.
-        raise StudyError(f"{name}: not TOML") from None
 
 
 def check_share(value: object, name: str) -> float:
@@ -188,6 +186,12 @@ def _settings(document: dict[str, Any], folder: Path, name: str) -> StudySetting
     annotators = open_tables(fields.take("annotators", []), f"{name}.annotators", "file", *_HOW, "name", "columns")
     if not answers:
         raise StudyError(f"{name}.answers: at least one file of answers is needed")
+    items = _items_file(open_table(fields.take("items", {}), f"{name}.items", "file", *_HOW, *_ITEMS), folder)
+    files = tuple(_answers_file(one, folder) for one in answers)
+    if any(one.number_rows for one in files) and (len(files) > 1 or items.source is not None):
+        raise StudyError(
+            f"{name}.answers: number_rows is for a study of one file, which holds items and answers together"
+        )
     return StudySettings(
         title=title,
         source=source,
@@ -196,8 +200,8 @@ def _settings(document: dict[str, Any], folder: Path, name: str) -> StudySetting
         certification_share=share,
         taxonomy=taxonomy,
         contract=read_contract(fields.take("contract"), f"{name}.contract", taxonomy),
-        items=_items_file(open_table(fields.take("items", {}), f"{name}.items", "file", *_HOW, *_ITEMS), folder),
-        answers=tuple(_answers_file(one, folder) for one in answers),
+        items=items,
+        answers=files,
         annotators=tuple(_annotator_file(one, folder) for one in annotators),
         prompts=_prompts(fields.take("prompts", {}), folder, f"{name}.prompts"),
         prevalence=_prevalence(fields.take("prevalence", None), taxonomy, f"{name}.prevalence"),
@@ -229,7 +233,20 @@ def _answers_file(fields: Fields, folder: Path) -> AnswersFile:
     for key in constants:
         if key in columns:
             raise StudyError(f"{fields.where}.{key}: named both as a column and as the same for every row")
-    return AnswersFile(source, calibration, Elicitation(elicitation) if elicitation else None, columns, constants)
+    numbered = {key: _flag(fields, key) for key in ("number_rows", "number_runs")}
+    for key, column in (("number_rows", "item_id"), ("number_runs", "run")):
+        if numbered[key] and column in columns:
+            raise StudyError(f"{fields.where}.{key}: the {column.replace('_', ' ')} is named as a column, too")
+    return AnswersFile(
+        source, calibration, Elicitation(elicitation) if elicitation else None, columns, constants, **numbered
+    )
+
+
+def _flag(fields: Fields, key: str) -> bool:
+    value = fields.take(key, False)
+    if not isinstance(value, bool):
+        raise StudyError(f"{fields.where}.{key} must be true or false, got {shown(value)}")
+    return value
 
 
 def _annotator_file(fields: Fields, folder: Path) -> AnnotatorFile:

@@ -8,6 +8,7 @@ from assay.rules.documents import Fields
 from assay.study.columns import ColumnSource
 from assay.study.errors import StudyError, listed, nearest, shown
 from assay.study.reading import FileSource
+from assay.study.spreadsheets import DECIMAL_MARKS
 
 
 def open_table(value: object, where: str, *known: str) -> Fields:
@@ -53,7 +54,8 @@ def one_of(fields: Fields, key: str, allowed: list[Any]) -> str:
 def file_source(fields: Fields, folder: Path, given: str) -> FileSource:
     """Take how the file that a table names is written; `given` is its path inside the study's folder."""
     encoding = fields.text("encoding", "utf-8")
-    delimiter = fields.text("delimiter", ",")
+    delimiter = fields.text("delimiter", None)
+    decimal = fields.text("decimal", ".")
     skip_rows = fields.whole("skip_rows", 0)
     try:
         known = codecs.lookup(encoding)._is_text_encoding
@@ -63,11 +65,12 @@ def file_source(fields: Fields, folder: Path, given: str) -> FileSource:
         raise StudyError(
             f'{fields.where}.encoding: {shown(encoding)} is no text encoding; "utf-8", "latin-1" and so on are'
         )
-    if len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii():
+    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
         raise StudyError(f"{fields.where}.delimiter must be one ASCII character, got {shown(delimiter)}")
-    return FileSource(
-        inside(folder, given, f"{fields.where}.file"), f"{folder.name}/{given}", encoding, delimiter, skip_rows
-    )
+    if decimal not in DECIMAL_MARKS:
+        raise StudyError(f'{fields.where}.decimal must be "." or ",", got {shown(decimal)}')
+    path = inside(folder, given, f"{fields.where}.file")
+    return FileSource(path, f"{folder.name}/{given}", encoding, delimiter, skip_rows, decimal)
 
 
 def inside(folder: Path, given: str, where: str) -> Path:
@@ -75,7 +78,16 @@ def inside(folder: Path, given: str, where: str) -> Path:
     parts = PurePosixPath(given).parts
     if not parts or given.startswith("/") or ".." in parts or "\\" in given or ":" in parts[0] or "\0" in given:
         raise StudyError(f"{where} must be a path inside the study's folder, got {shown(given)}")
-    return folder.joinpath(*parts)
+    path = folder.joinpath(*parts)
+    try:
+        leaves = not path.resolve().is_relative_to(folder.resolve())
+    except (OSError, RuntimeError):  # links that go round in a circle
+        leaves = True
+    if leaves:
+        raise StudyError(
+            f"{where}: {shown(given)} leads out of the study's folder by a symbolic link; copy the file there"
+        )
+    return path
 
 
 def column_sources(fields: Fields, allowed: tuple[str, ...]) -> dict[str, ColumnSource]:

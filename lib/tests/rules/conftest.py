@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from assay.rules import ContextRule, LabelClass, Taxonomy
+from assay.rules import ContextRule, LabelClass, Question, Taxonomy
 
 VECTORS = Path(__file__).parents[1] / "vectors"
 
@@ -29,3 +29,17 @@ def vectors():
             return [json.loads(line) for line in lines]
 
     return read
+
+
+@pytest.fixture(scope="session")
+def question_of():
+    """Build a question from its entry in a vector line."""
+
+    def build(case: dict) -> Question:
+        if case["type"] == "choice":
+            return Question.choice(case["instructions"], case["criteria"])
+        if case["type"] == "score":
+            return Question.score(case["instructions"], case["levels"])
+        return Question.noul(case["instructions"])
+
+    return build

@@ -1,6 +1,7 @@
 import json
 import math
 from decimal import Decimal
+from fractions import Fraction
 
 import pytest
 from hypothesis import given
@@ -213,3 +214,18 @@ def test_tokens_that_are_no_count_are_refused(tokens):
 def test_a_price_that_is_no_whole_number_is_refused(price):
     with pytest.raises(ValueError, match=r"price\.input must be a whole number of pico-USD"):
         Price(price, 0)
+
+
+@pytest.mark.parametrize("dollars", ["1" * 40 + ".5", "1" + "0" * 300, "0.000001", "12.5", "0"])
+def test_a_price_of_any_length_is_read_to_its_last_digit(dollars):
+    sheet = PriceSheet.from_json(f'{{"m": {{"input_per_million": {dollars}, "output_per_million": 0}}}}')
+    assert sheet.prices["m"].input == Fraction(dollars) * 10**6
+    assert PriceSheet.from_json(sheet.to_json()) == sheet
+
+
+@pytest.mark.parametrize(
+    "dollars", ["0.0000001", "1.000000" + "0" * 30 + "1", "1." + "0" * 500 + "1", "1e-7", "1e-300", "2e-" + "8" * 100]
+)
+def test_a_price_finer_than_a_pico_dollar_is_never_rounded(dollars):
+    with pytest.raises(DocumentError, match=r"^prices.*(whole number of micro-USD|too small)"):
+        PriceSheet.from_json(f'{{"m": {{"input_per_million": {dollars}, "output_per_million": 0}}}}')

@@ -42,15 +42,6 @@ def fault(text: str | None, asked: dict = {"area": AREA}, payload: object = None
     return caught.value
 
 
-def question_of(case: dict) -> Question:
-    """Build a question from a vector line."""
-    if case["type"] == "choice":
-        return Question.choice(case["instructions"], case["criteria"])
-    if case["type"] == "score":
-        return Question.score(case["instructions"], case["levels"])
-    return Question.noul(case["instructions"])
-
-
 def alike(got: object, want: object) -> bool:
     """Compare as the vectors print numbers: 32-bit floats to six digits."""
     if isinstance(want, dict):
@@ -60,7 +51,7 @@ def alike(got: object, want: object) -> bool:
     return type(got) is type(want) and got == want
 
 
-def test_every_vector_gives_its_want(vectors, record_property):
+def test_every_vector_gives_its_want(vectors, question_of, record_tried):
     lines = vectors("distribution_answers")
     wrong = []
     for line in lines:
@@ -79,9 +70,9 @@ def test_every_vector_gives_its_want(vectors, record_property):
             }
         if not any(alike(got, want) for want in line["want"].get("any_of", [line["want"]])):
             wrong.append(line["id"])
+    record_tried("vectors of replies to typed questions", len(lines), lost=len(wrong))
     assert not wrong
     assert len(lines) == 330
-    record_property("vectors", ("distribution_answers", len(lines)))
 
 
 @given(replies())

@@ -241,13 +241,28 @@ def test_a_taxonomy_under_the_hash_of_another_is_refused():
 
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99])
-def test_a_truncated_file_is_refused_and_the_field_it_breaks_off_in_is_named(share):
+def test_a_truncated_file_is_refused_and_the_field_it_breaks_off_in_is_named(record_tried, share):
     text = policy().to_json()
     cut = text[: int(len(text) * share)]
     fields = [name for name in json.loads(text) if f'\n  "{name}":' in cut]
     where = rf"it breaks off in policy\.{fields[-1]}" if fields else "it breaks off before the first field"
     with pytest.raises(PolicyError, match=where):
         Policy.from_json(cut)
+    record_tried("policy files torn or changed at some byte", 1)
+
+
+@settings(max_examples=200)
+@given(st.floats(0, 1, exclude_max=True), st.integers(1, 127))
+def test_a_policy_changed_at_any_byte_is_refused_or_means_the_same(record_tried, place, flip):
+    content = bytearray(policy(recalibration=PLATT).to_json().encode())
+    content[int(place * len(content))] ^= flip
+    try:
+        read = Policy.from_json(content.decode())
+    except PolicyError:
+        read = None
+    wrong = read not in (None, policy(recalibration=PLATT))
+    record_tried("policy files torn or changed at some byte", 1, lost=int(wrong))
+    assert not wrong
 
 
 INVALID = [

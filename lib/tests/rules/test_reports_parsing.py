@@ -54,6 +54,16 @@ def test_a_reported_answer_has_its_right_outcome(report, check):
     assert_right(outcome(text, check["classes"]), check)
 
 
+def test_tags_inside_a_string_are_kept_letter_for_letter():
+    (check,) = (one.values[1] for one in checks_of("A01") if "reason" in one.values[1].get("expect", {}))
+    text = (REPORTS / "A01" / check["text_file"]).read_text(encoding="utf-8")
+    # The contract has no field for a reason; read as another of its texts, it shows what the reader kept.
+    fields = AnswerFields(label="class", missing_context="reason")
+    assert parse_classification(text, Taxonomy.of(*check["classes"]), fields).missing_context == (
+        check["expect"]["reason"],
+    )
+
+
 @pytest.mark.parametrize(("report", "check"), checks_of("A08"))
 def test_a_reported_response_has_its_right_outcome(report, check):
     response = json.loads((REPORTS / report / check["file"]).read_text(encoding="utf-8"))

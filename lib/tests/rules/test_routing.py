@@ -143,7 +143,7 @@ def calls_wanted(line: dict) -> list[dict]:
     return calls
 
 
-def test_every_vector_gives_its_want_and_its_calls(vectors, record_property):
+def test_every_vector_gives_its_want_and_its_calls(vectors, record_tried):
     lines = vectors("routing")
     wrong = []
     for line in lines:
@@ -156,9 +156,9 @@ def test_every_vector_gives_its_want_and_its_calls(vectors, record_property):
         # A router that was refused has called nobody, and its line lists no calls.
         if got != line["want"] or calls != (calls_wanted(line) if "refused" not in line["want"] else []):
             wrong.append(line["id"])
+    record_tried("vectors of routing", len(lines), lost=len(wrong))
     assert not wrong
     assert len(lines) == 220
-    record_property("vectors", ("routing", len(lines)))
 
 
 def test_the_vectors_cover_every_reason(vectors):

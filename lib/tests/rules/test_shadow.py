@@ -352,6 +352,16 @@ def test_no_log_line_quotes_an_error_message_or_the_state(caplog):
     assert caplog.records
 
 
+def test_known_truths_grade_disagreements_and_no_model_sees_them():
+    cheap = Scripted("cheap-a", Reply({"lang": FR, "tone": FR}))
+    both = shadow(cheap, Reply({"lang": EN, "tone": EN}))
+    asked = {"lang": LANG, "tone": LANG}
+    asyncio.run(both.ask("a state", asked, truths={"lang": "fr"}, item="q1"))
+    (graded,), (open_,) = kind(both).disagreements, kind(both, "tone").disagreements
+    assert (graded.right, graded.item, open_.right) == ("cheap", "q1", None)
+    assert cheap.states == ["a state"]
+
+
 def test_evidence_gathered_by_the_shadow_earns_the_router_its_cheap_model():
     cheap, dear = Scripted("cheap-a", Reply({"lang": EN})), Scripted("dear-b", SERVED)
     both = shadow(cheap, dear)

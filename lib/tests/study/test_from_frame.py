@@ -1,7 +1,10 @@
 """A frame in hand is a study in one call."""
 
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -147,10 +150,39 @@ def test_text_of_any_dtype_reads_the_same(dtype: str) -> None:
     assert_frame_equal(Study.from_frame(typed).answers, Study.from_frame(FRAME).answers)
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "Float64", "object", "double[pyarrow]"])
-def test_confidences_of_any_dtype_read_the_same(dtype: str) -> None:
-    frame = FRAME.assign(confidence=pd.Series([0.5, 0.25, 0.75]).astype(dtype))
-    assert Study.from_frame(frame).answers["confidence"].tolist() == [0.5, 0.25, 0.75]
+DTYPES = ["float64", "float32", "float16", "Float64", "object", "category", "str", "string", "double[pyarrow]"]
+DECIMAL = pd.ArrowDtype(pa.decimal128(5, 2))
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, "string[pyarrow]", "Sparse[float]", DECIMAL])
+def test_confidences_of_any_dtype_read_the_same(dtype: object) -> None:
+    numbers = [Decimal(one) for one in ("0.5", "0.25", "0.75")] if dtype == DECIMAL else [0.5, 0.25, 0.75]
+    frame = FRAME.assign(confidence=pd.Series(numbers).astype(dtype))  # type: ignore[call-overload]
+    answers = Study.from_frame(frame).answers
+    assert answers["confidence"].tolist() == [0.5, 0.25, 0.75]
+    assert not any(answers["flags"])
+
+
+@pytest.mark.parametrize("dtype", ["Float64", "Int64", "category", "string", "double[pyarrow]", "object"])
+def test_a_missing_confidence_is_missing_in_any_dtype(dtype: str) -> None:
+    frame = FRAME.assign(confidence=pd.Series([1, None, 0]).astype(dtype))
+    answers = Study.from_frame(frame).answers
+    assert answers["error"].fillna("").tolist() == ["", "missing_confidence", ""]
+
+
+@pytest.mark.parametrize("values", [[True, False, True], [1 + 1j] * 3, pd.to_datetime([0, 1, 2])])
+def test_a_confidence_of_another_type_is_an_error_of_its_row(values: object) -> None:
+    assert set(Study.from_frame(FRAME.assign(confidence=values)).answers["error"]) == {"bad_confidence"}
+
+
+@pytest.mark.parametrize(
+    ("number", "read"), [(1.00002, 1.0), (1.0001, 1.0), (-0.0001, 0.0), (1.00011, None), (-0.0002, None), (1.5, None)]
+)
+def test_a_number_just_off_the_scale_is_its_end_within_a_ten_thousandth(number: float, read: float | None) -> None:
+    for dtype in ("float64", "str", "object"):
+        answers = Study.from_frame(FRAME.assign(confidence=pd.Series([number] * 3).astype(dtype))).answers
+        assert answers["confidence"].astype(object).where(answers["confidence"].notna(), None).tolist() == [read] * 3
+        assert set(answers["error"].fillna("")) == {"" if read is not None else "out_of_scale"}
 
 
 @pytest.mark.parametrize(
@@ -164,6 +196,11 @@ def test_confidences_of_any_dtype_read_the_same(dtype: str) -> None:
         (pd.array([1, 0, 1], dtype="Int64"), [1.0, 0.0, 0.0]),
         (pd.Categorical([1, 0, 1]), np.array([1, 0, 0], dtype="int8")),
         (pd.array([True, False, True], dtype="boolean"), [True, False, False]),
+        (pd.array([1, 0, 1], dtype="int64[pyarrow]"), pd.Categorical(["1", "0", "0"])),
+        (pd.array([True, False, True], dtype="bool[pyarrow]"), ["true", "false", "False"]),
+        (pd.arrays.SparseArray([1, 0, 1]), np.array([1, 0, 0], dtype="uint64")),
+        ([Decimal("1.0"), Decimal(0), Decimal(1)], ["1", "0", "0"]),
+        (pd.Categorical([True, False, True]), pd.Categorical([True, False, False])),
     ],
 )
 def test_whole_number_and_boolean_labels_meet_their_predictions(label: object, predicted: object) -> None:

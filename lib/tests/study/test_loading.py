@@ -99,6 +99,9 @@ BAD_FILES = {
         "items.csv", ITEMS.replace("two,blue", "two,Blue"), r"label column: 'Blue' is not a class", "unknown_label",
     ),
     "empty": ("items.csv", "", "the file is empty", "empty_file"),
+    "answers to no labelled item": (
+        "answers.csv", "item_id,predicted,confidence\n0,red,1\n", "there is no answer to an item with a label", "empty_file",
+    ),
     "header only": ("answers.csv", "item_id,predicted,confidence\n", "there are no rows", "empty_file"),
     "no labels": ("items.csv", "item_id,text,label\n1,one,\n", "no item has a label", "empty_file"),
     "no id": (
@@ -138,8 +141,9 @@ BAD_FILES = {
 
 @pytest.mark.parametrize(("name", "content", "message", "kind"), BAD_FILES.values(), ids=BAD_FILES)
 def test_a_bad_study_is_one_line(study_folder: Write, name: str, content: str, message: str, kind: str) -> None:
+    files = {"items.csv": ITEMS + "0,none,\n", name: content}
     with pytest.raises(StudyError, match=f"^colours/{name}.*{message}") as caught:
-        load_study(study_folder({name: content}))
+        load_study(study_folder(files))
     assert "\n" not in str(caught.value)
     assert caught.value.kind == kind
 

@@ -4,6 +4,7 @@ import codecs
 import csv
 import io
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assay.study import StudyError
+from assay.study import Study, StudyError
 from assay.study.columns import Table
 from assay.study.reading import FileSource, read_table
 
@@ -32,6 +33,10 @@ def read(path: Path, content: bytes | str, **settings: object) -> Table:
         (codecs.BOM_UTF8 + TEXT.encode(), "utf-8"),
         (TEXT.encode("utf-16"), "utf-16"),
         (TEXT.encode("utf-16-le"), "utf-16-le"),
+        (codecs.BOM_UTF16_LE + TEXT.encode("utf-16-le"), "utf-16-le"),
+        (codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be"), "utf-16"),
+        (TEXT.encode("utf-32"), "utf-32"),
+        (codecs.BOM_UTF8 + TEXT.encode(), "utf-8-sig"),
         (TEXT.encode("latin-1"), "latin-1"),
         (TEXT.encode("cp1252"), "cp1252"),
         (TEXT.replace("\n", "\r\n").encode(), "utf-8"),
@@ -47,7 +52,37 @@ def test_csv_reads_the_same_in_any_declared_encoding_and_line_ending(
     assert frame.to_dict("list") == {"id": ["1", "2"], "text": ["über", "naïve"]}
 
 
-@pytest.mark.parametrize("content", [TEXT.encode("utf-16"), TEXT.encode("utf-16-le"), TEXT.encode("latin-1")])
+@pytest.mark.parametrize("mark", [b"", codecs.BOM_UTF8])
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\n\n", ""])
+def test_json_lines_read_the_same_with_a_mark_and_any_line_ending(tmp_path: Path, mark: bytes, ending: str) -> None:
+    rows = ['{"id": "1", "text": "über"}', '{"id": "2", "text": "na\\u00efve"}']
+    frame = read(tmp_path / "rows.jsonl", mark + ((ending or "\n").join(rows) + ending).encode()).frame
+    assert frame.to_dict("list") == {"id": ["1", "2"], "text": ["über", "naïve"]}
+    wide = read(tmp_path / "wide.jsonl", "\n".join(rows).encode("utf-16"), encoding="utf-16").frame
+    assert wide.equals(frame)
+
+
+@pytest.mark.parametrize(
+    ("content", "declared", "right"),
+    [
+        (codecs.BOM_UTF8 + TEXT.encode(), "latin-1", "utf-8"),
+        (codecs.BOM_UTF8 + TEXT.encode(), "utf-16", "utf-8"),
+        (TEXT.encode("utf-16"), "utf-8", "utf-16"),
+        (TEXT.encode("utf-16"), "cp1252", "utf-16"),
+        (TEXT.encode("utf-32"), "utf-8", "utf-32"),
+    ],
+)
+def test_a_byte_order_mark_that_contradicts_the_encoding_is_named(
+    tmp_path: Path, content: bytes, declared: str, right: str
+) -> None:
+    with pytest.raises(StudyError, match=f'the file is {right.upper()}, not .*; set encoding = "{right}"$') as caught:
+        read(tmp_path / "rows.csv", content, encoding=declared)
+    assert caught.value.kind == "encoding"
+
+
+@pytest.mark.parametrize(
+    "content", [TEXT.encode(name) for name in ("utf-16", "utf-16-le", "utf-32", "latin-1", "cp1252")]
+)
 @pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl"])
 def test_another_encoding_is_an_error_that_names_the_setting(tmp_path: Path, content: bytes, name: str) -> None:
     with pytest.raises(StudyError, match=rf"^{name}: .*set encoding") as caught:
@@ -145,6 +180,25 @@ def test_a_parquet_column_given_twice_is_refused(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "rows.parquet")
     with pytest.raises(StudyError, match="2 columns are called 'a'"):
         read_table(FileSource(tmp_path / "rows.parquet", "rows.parquet"))
+
+
+def test_numbers_that_a_warehouse_keeps_as_decimals_are_numbers(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "id": pa.array([Decimal(10**37 + 1), Decimal(2)], pa.decimal128(38, 0)),
+            "label": pa.array([Decimal(1), Decimal(0)], pa.decimal128(38, 0)),
+            "predicted": pa.array([Decimal("1.0"), None], pa.decimal128(3, 1)),
+            "confidence": pa.array([Decimal("0.90"), Decimal("1.00")], pa.decimal128(5, 2)),
+            "cost_usd": pa.array([Decimal("0.01"), None], pa.decimal128(5, 2)),
+        }
+    )
+    pq.write_table(table, tmp_path / "rows.parquet")
+    study = Study.from_frame(read_table(FileSource(tmp_path / "rows.parquet", "rows.parquet")).frame, item_id="id")
+    assert study.items["item_id"].tolist() == ["10000000000000000000000000000000000001", "2"]
+    assert study.items["label"].tolist() == ["1", "0"]
+    assert study.answers["confidence"].fillna(-1).tolist() == [0.9, -1]
+    assert study.answers["error"].fillna("").tolist() == ["", "missing_field"]
+    assert study.answers["cost_usd"].fillna(-1).tolist() == [0.01, -1]
 
 
 def test_a_missing_file_and_a_folder_are_no_tracebacks(tmp_path: Path) -> None:

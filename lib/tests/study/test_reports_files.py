@@ -76,14 +76,19 @@ def test_d05_line_breaks_commas_and_quotes_stay_in_their_cell() -> None:
     assert frame["label"].value_counts().to_dict() == expect["label_counts"]
     assert frame["text"][0].count("\n") == expect["n_newlines_text_1"]
     assert frame["text"][1] == expect["text_2"]
-    assert json.loads(frame["text"][3]) == {"error": "E42", "code": 7}
+    assert (json.loads(frame["text"][3]) == {"error": "E42", "code": 7}) == expect["text_4_is_json"]
+    assert len(frame) != check("D05")["must_not"]["n_rows"]
 
 
 def test_d04_repeated_ids_stop_the_join_and_are_named(join: Callable[[str, str, str], Study]) -> None:
     answers = (REPORTS / "D04/answers.csv").read_text()
-    with pytest.raises(StudyError, match=r"labels\.csv, data row 3 .*'q2' was given already in row 2") as caught:
+    expect = check("D04")["expect"]
+    (repeated,) = expect["duplicate_ids"]
+    with pytest.raises(
+        StudyError, match=rf"labels\.csv, data row 3 .*'{repeated}' was given already in row 2"
+    ) as caught:
         join("D04", "labels.csv", answers)
-    assert caught.value.kind == check("D04")["expect"]["error"]
+    assert caught.value.kind == expect["error"]
 
 
 def test_d04_answers_without_a_label_are_listed(
@@ -93,7 +98,12 @@ def test_d04_answers_without_a_label_are_listed(
     answers = (REPORTS / "D04/answers.csv").read_text().replace("q2,a\n", "")
     study = load_study(study_folder({"labels.csv": labels, "answers.csv": with_confidence(answers)}, settings=JOIN))
     assert study.excluded.to_dict("records") == [
-        {"source": "colours/answers.csv", "reason": "answer to an unknown item", "count": 1, "examples": "q4"}
+        {
+            "source": "colours/answers.csv",
+            "reason": "answer to an unknown item",
+            "count": 1,
+            "examples": ", ".join(check("D04")["expect"]["unlabelled_ids"]),
+        }
     ]
     assert study.answers["item_id"].tolist() == ["q1", "q2", "q3"]
 

@@ -1,0 +1,126 @@
+"""What columns and cells of answers usually look like: their names, their numbers, what makes an id or a tag.
+
+Plain facts about names and values, each on its own; `assay.study.guess` puts them together and says what it supposed.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+import pandas as pd
+
+from assay.study.errors import StudyError
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "label": (
+        "label", "gold", "gold_label", "truth", "ground_truth", "true_label", "y_true", "actual", "target", "expected",
+        "reference", "correct_label", "correct_answer", "human_label", "annotation", "category", "class",
+    ),
+    "predicted": (
+        "predicted", "prediction", "pred", "predicted_label", "predicted_class", "y_pred", "model_label", "llm_label",
+        "model_answer", "output_label", "choice", "output", "answer", "response", "class",
+    ),
+    "confidence": (
+        "confidence", "conf", "stated_confidence", "verbal_confidence", "confidence_score", "certainty", "score",
+        "probability", "prob", "y_prob", "y_score", "max_prob", "p",
+    ),
+    "probabilities": ("probabilities", "probs", "class_probabilities", "distribution", "scores"),
+    "alternatives": ("alternatives", "runner_ups", "runners_up"),
+    "item_id": (
+        "item_id", "item", "id", "question_id", "qid", "example_id", "sample_id", "doc_id", "document_id", "case_id",
+        "ticket_id", "uid", "uuid",
+    ),
+    "text": ("text", "question", "input", "query", "sentence", "utterance", "message", "claim", "content", "document"),
+    "model": ("model", "model_name", "model_id", "llm", "engine", "deployment"),
+    "prompt": ("prompt", "prompt_name", "prompt_id", "prompt_version", "template"),
+    "run": ("run", "run_id", "repeat", "repetition", "trial"),
+    "elicitation": ("elicitation",),
+}  # fmt: skip
+"""What each column may be called, the likeliest name first; case and punctuation do not count."""
+
+ABSTENTIONS = (
+    "abstain", "abstained", "abstention", "unclear", "unsure", "not_sure", "uncertain", "unknown", "undecided",
+    "dont_know", "don_t_know", "i_don_t_know", "idk", "cannot_tell", "can_t_tell", "cannot_determine", "escalate", "ask",
+)  # fmt: skip
+"""Predictions that say to abstain, where no item is so labelled."""
+
+AFFIXES = (
+    "{}", "p_{}", "prob_{}", "probs_{}", "proba_{}", "probability_{}", "score_{}", "{}_prob", "{}_proba",
+    "{}_probability", "{}_score",
+)  # fmt: skip
+"""What the column of a class's probability may be called, the class in place of the braces."""
+
+MOST_TAG_VALUES = 20
+
+_LONGEST_TAG = 40  # characters
+_OF_THE_ANSWER = re.compile(
+    "(?:is_)?(?:correct|right|wrong|match|matched|error|errors|finish_reason|status|date|asked_at|requested_model|"
+    "prompt_tokens|completion_tokens|total_tokens|tokens|cost|cost_usd|price|latency|latency_s|seconds|explanation|"
+    "reason|reasoning|rationale|logprob|logprobs|index|completion|raw|unnamed_0)"
+)
+_ALMOST_ALL = 0.99
+
+
+def fold(name: object) -> str:
+    """Return a name without case and punctuation: ``ticket_id`` for ``Ticket ID``."""
+    return re.sub(r"[\W_]+", "_", str(name).casefold()).strip("_")
+
+
+def distinct_labels(values: pd.Series) -> list[str | int | float | bool]:
+    """Return the values of a column that may be labels, each once, in their order."""
+    known = values.dropna().astype(object)
+    # Lists and dicts do not hash, and are no label either.
+    return list(dict.fromkeys(one for one in known if isinstance(one, str | int | float | bool)))
+
+
+def holds_maps(values: pd.Series) -> bool:
+    """Tell whether a column holds maps of classes: objects, pairs or the JSON text of an object."""
+    known = (one for one in values.dropna() if not (isinstance(one, str) and not one.strip()))
+    first = next(known, None)
+    return first.lstrip().startswith("{") if isinstance(first, str) else isinstance(first, Mapping | list)
+
+
+def numbers_of(values: pd.Series) -> pd.Series:
+    """Return a column's numbers as they are written, NaN for what is none; one with a percent sign as a share."""
+    if isinstance(values.dtype, pd.StringDtype) or values.dtype == object:
+        written = pd.Series(["" if one is None or isinstance(one, bool) else str(one) for one in values], dtype="str")
+        text = written.str.strip()
+        percents = text.str.endswith("%")
+        numbers = pd.to_numeric(text.str.rstrip("%"), errors="coerce").astype(float)
+        return numbers.where(~percents, numbers / 100).replace([np.inf, -np.inf], np.nan)
+    numbers = pd.Series(pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan))
+    return numbers.replace([np.inf, -np.inf], np.nan)
+
+
+def scale_of(numbers: pd.Series, what: str) -> int:
+    """Tell whether numbers go to 1 or to 100 by nearly all of them; what lies outside is out of scale, row by row.
+
+    Raises
+    ------
+    StudyError
+        If neither can be told; `what` is what the message calls them.
+    """
+    one, hundred = (float(numbers.between(0, top).mean()) for top in (1, 100))
+    if one >= _ALMOST_ALL:
+        return 1
+    if hundred >= _ALMOST_ALL and one <= 0.5:
+        return 100
+    raise StudyError(
+        f"{what}: numbers from {numbers.min():.6g} to {numbers.max():.6g}, {100 * one:.0f} % of them from 0 to 1, are on no "
+        "known scale; give --scale 1 or --scale 100 (what lies outside is then unreadable), or name another column"
+    )
+
+
+def identifies(ids: pd.Series, others: Iterable[pd.Series]) -> bool:
+    """Tell whether every row has an id, and rows of one id agree on each of the other columns."""
+    keys = ids.to_numpy()
+    return bool(ids.notna().all()) and all(bool((one.groupby(keys).nunique() < 2).all()) for one in others)
+
+
+def describes_items(name: str, values: pd.Series, ids: pd.Series) -> bool:
+    """Tell whether a column of text describes items: few short values, the same in all rows of an item."""
+    filled = values.dropna()
+    few = 2 <= filled.nunique() <= min(MOST_TAG_VALUES, len(filled) / 2)
+    if not few or filled.str.len().max() > _LONGEST_TAG or _OF_THE_ANSWER.fullmatch(fold(name)):
+        return False
+    return identifies(ids, [values.fillna("")])

@@ -1,0 +1,225 @@
+"""Making a study of one file of answers: its folder, its `study.toml`, and what was supposed on the way.
+
+The file is taken as it is, byte for byte. The study is made aside, loaded once as anyone else will load it, and only then
+put in its place, so that what is there works and nothing is half made.
+"""
+
+import json
+import re
+import secrets
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from assay.files import repository_root, write_whole
+from assay.study.columns import Table
+from assay.study.errors import StudyError, nearest, shown
+from assay.study.guess import Asked, Guess, guess
+from assay.study.loading import find_studies, load_study
+from assay.study.manifest import write_manifest
+from assay.study.reading import READERS, FileSource, read_table
+from assay.study.spreadsheets import SEPARATORS
+from assay.study.study import Study
+
+RESERVED = ("answers", "grids", "notebooks", "policies", "records")
+"""Folders of reports that a study's pages would get among."""
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+
+
+@dataclass(frozen=True)
+class NewStudy:
+    """A study that was made.
+
+    Attributes
+    ----------
+    folder : Path
+    study : Study
+        As loaded once for a check.
+    said : tuple of (str, str)
+        What was supposed, in words.
+    """
+
+    folder: Path
+    study: Study
+    said: tuple[tuple[str, str], ...]
+
+
+def new_study(
+    name: str,
+    file: str | Path,
+    asked: Asked | None = None,
+    *,
+    title: str = "",
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    data: Path | None = None,
+) -> NewStudy:
+    """Make the folder of a study of a file with one row per answer.
+
+    Parameters
+    ----------
+    name : str
+        Letters, digits, ``.``, ``-`` and ``_``, at most 64.
+    file : str or Path
+        CSV, JSON Lines or parquet; not changed.
+    asked : Asked, optional
+        What is known and need not be guessed.
+    title : str
+        The name by default.
+    encoding, delimiter : str
+        Of a CSV file; the delimiter is found out where it is not given.
+    data : Path, optional
+        Where the folder goes: ``data`` of the repository by default.
+
+    Raises
+    ------
+    StudyError
+        If the name is no name or taken, or the file cannot be read, guessed or loaded; nothing is left behind.
+    """
+    data = repository_root() / "data" if data is None else data
+    _check_name(name, data)
+    source = Path(file)
+    table, how = _read(source, encoding, delimiter)
+    guessed = guess(table, asked or Asked())
+    if guessed.decimal != ".":
+        how["decimal"] = guessed.decimal
+    raw = f"raw/answers{source.suffix.casefold()}"
+    aside = data / f".new-{secrets.token_hex(6)}"
+    try:
+        folder = aside / name
+        (folder / "raw").mkdir(parents=True)
+        shutil.copyfile(source, folder / raw)
+        write_whole(
+            folder / "study.toml", study_toml(guessed, raw, how, title=title or name, source=source.name).encode()
+        )
+        study = load_study(folder)
+        write_manifest(folder)
+        _check_name(name, data)
+        folder.rename(data / name)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return NewStudy(data / name, study, (*_read_words(table, how), *guessed.said))
+
+
+def study_toml(guessed: Guess, file: str, how: Mapping[str, str], *, title: str, source: str) -> str:
+    """Write the `study.toml` of a guess, with a word on what a person may want to change."""
+    columns = guessed.columns
+    items: dict[str, str] = {role: columns[role] for role in ("label", "text") if role in columns}
+    answers: dict[str, str] = {
+        role: columns[role] for role in ("item_id", "label", "model", "prompt", "run", "elicitation") if role in columns
+    }
+    lines = [
+        "# Made by `assay new`. Everything here may be edited; `assay report` reads it anew each time.",
+        f"title = {_text(title)}",
+        f"source = {_text(source)}",
+        'licence = "not stated"',
+        "seed = 1  # of the split into a tuning and a certification part",
+        "certification_share = 0.5",
+        "",
+        "# The answers carry the labels themselves. Tags describe items: each value is a subgroup.",
+        "[items]",
+        f"columns = {_inline(items)}",
+        *([f"tags = {_inline(guessed.tags)}"] if guessed.tags else []),
+        "",
+        "# Which columns hold the answers, and what number means certainty: 1 or 100.",
+        "[contract]",
+        'kind = "table"',
+        *([f"label = {_text(columns['predicted'])}"] if "predicted" in columns else []),
+        *(
+            f"{role} = {_text(columns[role])}"
+            for role in ("confidence", "probabilities", "alternatives")
+            if role in columns
+        ),
+        *([f"probabilities = {_inline(guessed.by_class)}"] if guessed.by_class else []),
+        f"scale = {guessed.scale}",
+        "",
+        "# Where the confidences come from: language_model (verbal, token or vote) or classifier.",
+        "[[answers]]",
+        f"file = {_text(file)}",
+        *(f"{key} = {_text(value)}" for key, value in how.items()),
+        f"calibration = {_text(guessed.calibration)}",
+        *([f"elicitation = {_text(guessed.elicitation)}"] if guessed.elicitation else []),
+        *(f"{role} = {_text(value)}" for role, value in guessed.constants.items()),
+        *(
+            ["number_rows = true  # each row is an item of its own; else name the column: item_id"]
+            if guessed.number_rows
+            else []
+        ),
+        *(
+            ["number_runs = true  # several answers to one item are its runs, in the order of the rows"]
+            if guessed.number_runs
+            else []
+        ),
+        f"columns = {_inline(answers)}",
+        "",
+        "# What a policy has to show before it is certified: accepted_accuracy (of all it acts on), or class_accuracy or",
+        "# caught of the classes that matter most. delta is the allowed chance of certifying one that falls short.",
+    ]
+    for gate in guessed.taxonomy.gates:
+        lines += ["[[gate]]", f"metric = {_text(gate.metric)}"]
+        lines += [f"classes = [{', '.join(map(_text, gate.classes))}]"] if gate.classes else []
+        lines += [f"target = {gate.target}", f"delta = {gate.delta}", ""]
+    lines += [
+        '# No class is safer than another until it has a rank, as in { name = "urgent", rank = 1 }: higher is safer.',
+        "[taxonomy]",
+        f"abstain = {_text(guessed.taxonomy.abstain)}",
+        "class = [",
+        *(f"  {{ name = {_text(one)} }}," for one in guessed.taxonomy.names),
+        "]",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _check_name(name: str, data: Path) -> None:
+    if not _NAME.fullmatch(name) or name.endswith("."):
+        raise StudyError(f"a study is named by up to 64 letters, digits, '.', '-' and '_', got {shown(name)}")
+    if name.casefold() in RESERVED:
+        raise StudyError(f"{shown(name)} is the name of a folder of reports; give the study another")
+    if (data / name).exists() or name in find_studies():
+        raise StudyError(f"there is a study {shown(name)} already; it stays as it is: give the new one another name")
+
+
+def _read(source: Path, encoding: str, delimiter: str | None) -> tuple[Table, dict[str, str]]:
+    """Read the file; returns it with what `study.toml` has to say about how it is written."""
+    if source.suffix.casefold() not in READERS:
+        known = {one.removesuffix(source.suffix): one for one in READERS}
+        raise StudyError(
+            f"{source.name}: files of this kind are not read{nearest(source.name, known)}, only {', '.join(READERS)}"
+        )
+    how = {} if encoding == "utf-8" else {"encoding": encoding}
+    try:
+        return read_table(FileSource(source, source.name, encoding, delimiter)), how | _delimited(delimiter)
+    except StudyError as error:
+        if delimiter is not None or source.suffix.casefold() != ".csv" or error.kind != "unreadable_file":
+            raise
+        for other in SEPARATORS:
+            try:
+                table = read_table(FileSource(source, source.name, encoding, other))
+            except StudyError:
+                continue
+            if len(table.frame.columns) > 1:
+                return table, how | _delimited(other)
+        raise
+
+
+def _delimited(delimiter: str | None) -> dict[str, str]:
+    return {} if delimiter is None else {"delimiter": delimiter}
+
+
+def _read_words(table: Table, how: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    written = "".join(f", {key} {shown(value)}" for key, value in how.items())
+    return ((table.name, f"{len(table):,} rows, {len(table.frame.columns):,} columns{written}"),)
+
+
+def _text(value: str) -> str:
+    """Write a string as TOML does: JSON's escapes are TOML's, but for one control character."""
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _inline(table: Mapping[str, str]) -> str:
+    pairs = (
+        f"{key if re.fullmatch('[A-Za-z0-9_-]+', key) else _text(key)} = {_text(value)}" for key, value in table.items()
+    )
+    return f"{{ {', '.join(pairs)} }}"
