@@ -6,16 +6,21 @@ What a command needs is imported when it is called, so that ``assay --help`` sta
 """
 
 import argparse
+import contextlib
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 from types import ModuleType
 from typing import NoReturn
 
 import assay
-from assay.commands import check, collect, lint, report, run, serve
-from assay.commands.complaints import INTERRUPTED, MISUSE, complain, explained
+from assay.commands import check, collect, count, grid, lint, new, report, results, run, serve
+from assay.commands.complaints import BROKEN_PIPE, INTERRUPTED, MISUSE, complain, explained
+from assay.commands.interrupts import ending_on_request
+from assay.keys import without_keys
 
-COMMANDS: tuple[ModuleType, ...] = (run, report, check, collect, serve, lint)
+COMMANDS: tuple[ModuleType, ...] = (new, run, report, grid, results, count, check, collect, serve, lint)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,17 +34,36 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit code: 0 done, 1 failed, 2 misused, 130 interrupted.
+        Exit code: 0 done, 1 failed, 2 misused, 130 interrupted, 141 if whoever read the output went away.
     """
     given = _parser().parse_args(arguments)
     try:
-        return int(given.call(given))
+        with ending_on_request():
+            code = int(given.call(given))
+            sys.stdout.flush()
+        return code
     except KeyboardInterrupt:
         return complain("interrupted", INTERRUPTED)
+    except BrokenPipeError:
+        _give_up_output()
+        return BROKEN_PIPE
     except Exception as error:
+        if isinstance(error, OSError):
+            _give_up_output()
+        message, code = explained(error)
         if given.debug:
-            raise
-        return complain(*explained(error))
+            print(without_keys(traceback.format_exc()), file=sys.stderr, end="")
+            return code
+        return complain(message, code)
+
+
+def _give_up_output() -> None:
+    """Send what cannot be written to standard output nowhere, lest Python tries again on its way out and complains."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 class _Parser(argparse.ArgumentParser):

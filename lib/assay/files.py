@@ -1,9 +1,16 @@
 """Files that a run reads and leaves: where the repository is, and writing whole or not at all."""
 
+import contextlib
+import errno
 import hashlib
 import os
 import secrets
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import BinaryIO, Final
+
+_DISK_FAILED: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 def repository_root() -> Path:
@@ -36,18 +43,49 @@ def write_whole(path: Path, content: bytes) -> None:
     OSError
         The folder or the file cannot be written; nothing is left behind.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    with writing_whole(path) as file:
+        file.write(content)
+
+
+@contextlib.contextmanager
+def writing_whole(path: Path) -> Iterator[BinaryIO]:
+    """Open a file to be written piece by piece; it is there once the block has ended, as by `write_whole`."""
+    with _named(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name[:40]}-{secrets.token_hex(6)}.part")
     try:
-        with part.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
+        with _named(path, part):
+            with part.open("xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
     except BaseException:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink(missing_ok=True)
         raise
     _sync_folder(path.parent)
+
+
+def require_writable(place: Path) -> None:
+    """Find out before the work is done whether a file can be written; missing folders are made.
+
+    Raises
+    ------
+    OSError
+        It is a folder, or its folder cannot be made or written to; `filename` is the place.
+    """
+    with _named(place):
+        if place.is_dir():
+            raise IsADirectoryError(errno.EISDIR, "it is a folder", str(place))
+        place.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=place.parent):
+            pass
+
+
+def is_misplaced(error: OSError) -> bool:
+    """Tell whether the place that was given is at fault, and not a disk that is full or broken."""
+    return error.errno not in _DISK_FAILED
 
 
 def digest(path: Path) -> str | None:
@@ -68,6 +106,20 @@ def digest(path: Path) -> str | None:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return None
+
+
+@contextlib.contextmanager
+def _named(path: Path, part: Path | None = None) -> Iterator[None]:
+    """Let an error of the system name the file that was asked for, and not one that is there for a moment.
+
+    With `part`, only errors that name it or name no file are of this file.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and (part is None or error.filename in (None, str(part))):
+            error.filename, error.filename2 = str(path), None
+        raise
 
 
 def _sync_folder(folder: Path) -> None:

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
@@ -18,11 +19,11 @@ from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import NotebookNode
 
+from assay.files import is_misplaced
 from assay.keys import without_keys
 from assay.notebook import is_given
 
 _STARTUP_TIMEOUT = 60  # seconds; a cold disk can need ten
-_MISUSE = ("ParameterError", "StudyError")
 
 
 class RunError(Exception):
@@ -58,6 +59,7 @@ async def run_cells(
     cell_timeout: float,
     run_timeout: float,
     environment: Mapping[str, str],
+    folder: Path | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> None:
     """Run the cells of a notebook in order, filling in their outputs.
@@ -74,6 +76,8 @@ async def run_cells(
         Most seconds for one cell and for all.
     environment : mapping of str to str
         All environment variables of the kernel.
+    folder : pathlib.Path, optional
+        Its working directory; that of this process by default.
     progress : callable, optional
         Told after each cell how many of how many are done.
 
@@ -82,18 +86,21 @@ async def run_cells(
     RunError
         A cell raised an error or took too long, the run took too long, the kernel died or did not start.
     """
-    with tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True) as folder:
-        manager = AsyncKernelManager(kernel_name=kernel, connection_file=str(Path(folder) / "kernel.json"))
+    with tempfile.TemporaryDirectory(prefix="assay-", ignore_cleanup_errors=True) as private:
+        manager = AsyncKernelManager(kernel_name=kernel, connection_file=str(Path(private) / "kernel.json"))
         if sys.platform != "win32":
             # Sockets of the file system: no port is opened, and only this user can read the folder.
-            manager.transport, manager.ip = "ipc", str(Path(folder) / "kernel")
+            manager.transport, manager.ip = "ipc", str(Path(private) / "kernel")
         # By function, since the plain setting takes whole seconds alone.
         limits = {"timeout_func": lambda cell: cell_timeout, "startup_timeout": _STARTUP_TIMEOUT}
         client = NotebookClient(content, km=manager, **limits)
         client.log.disabled = True
-        at, log = _Position(title), Path(folder) / "kernel.log"
+        at, log = _Position(title), Path(private) / "kernel.log"
         with log.open("wb") as sink:
-            work = asyncio.ensure_future(_cells_in_order(client, at, sink.fileno(), environment, progress))
+            start: dict[str, Any] = {"env": dict(environment), "stdout": sink.fileno(), "stderr": sink.fileno()}
+            if folder is not None:
+                start["cwd"] = str(folder)
+            work = asyncio.ensure_future(_cells_in_order(client, at, start, progress))
             try:
                 finished, _ = await asyncio.wait({work}, timeout=run_timeout)
                 if not finished:
@@ -102,9 +109,12 @@ async def run_cells(
             except CellTimeoutError:
                 raise RunError(f"{at}: stopped after {cell_timeout:g} s, the limit of a cell") from None
             except CellExecutionError as error:
-                message = f"{at}: {error.ename}: {_short(error.evalue, 300)}"
-                raise RunError(message, misuse=error.ename in _MISUSE) from None
-            except (DeadKernelError, RuntimeError, OSError):
+                if _says_all(content):
+                    raise RunError(without_keys(error.evalue), misuse=True) from None
+                raise RunError(f"{at}: {error.ename}: {_short(error.evalue, 300)}") from None
+            except (DeadKernelError, RuntimeError, OSError) as error:
+                if isinstance(error, OSError) and not is_misplaced(error):
+                    raise RunError(f"{at}: {error.strerror}") from None
                 raise _dead_kernel(at, kernel, log) from None
             finally:
                 work.cancel()
@@ -132,11 +142,10 @@ class _Position:
 async def _cells_in_order(
     client: NotebookClient,
     at: _Position,
-    log: int,
-    environment: Mapping[str, str],
+    start: Mapping[str, Any],
     progress: Callable[[int, int], object] | None,
 ) -> None:
-    await client.async_start_new_kernel(env=dict(environment), stdout=log, stderr=log)
+    await client.async_start_new_kernel(**start)
     await client.async_start_new_kernel_client()
     number = 0
     for index, cell in enumerate(client.nb.cells):
@@ -147,6 +156,22 @@ async def _cells_in_order(
             await client.async_execute_cell(cell, index, execution_count=client.code_cells_executed + 1)
         if progress is not None:
             progress(index + 1, len(client.nb.cells))
+
+
+def _says_all(content: NotebookNode) -> bool:
+    """Tell whether the last error shows itself as one line without frames, as those of what was given do.
+
+    Such an error (`assay.rules.documents.OneLineError`) names the file or the setting that is at fault, and the cell that
+    met it has no part in it.
+    """
+    errors = [
+        output
+        for cell in content.cells
+        if cell.cell_type == "code"
+        for output in cell.outputs
+        if output.output_type == "error"
+    ]
+    return bool(errors) and errors[-1].traceback == [f"{errors[-1].ename}: {errors[-1].evalue}"]
 
 
 def _dead_kernel(at: _Position, kernel: str, log: Path) -> RunError:

@@ -7,27 +7,37 @@ rest of the report is made all the same.
 
 import asyncio
 import contextlib
-import hashlib
 import json
 import os
 import time
 import tomllib
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import assay
-from assay.files import digest, repository_root, write_whole
-from assay.notebook import NotebookError, read_notebook, title_of
-from assay.parameters import ParameterError
-from assay.run import CELL_TIMEOUT, RUN_TIMEOUT, RunError, complete, execute, prepare, study_folder
+from assay.files import repository_root, require_writable, write_whole
+from assay.notebook import read_notebook, title_of
+from assay.parameters import ParameterError, check
+from assay.record import record_path
+from assay.run import (
+    CELL_TIMEOUT,
+    ONE_THREAD,
+    RUN_TIMEOUT,
+    complete,
+    execute,
+    failure_of,
+    prepare,
+    require_limits,
+    study_folder,
+)
 from assay.settings import NOTEBOOKS
-from assay.show.pages import IndexEntry, index_page
+from assay.show.compared import COMPARED
+from assay.show.index import IndexEntry, index_page
+from assay.stamp import Stamp, code_digest, folder_digest, inputs_digest
 
-# One kernel a core is the whole gain to be had: threads of their own would only get in each other's way.
-_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+_NOT_THE_STUDYS = {"study", "record", "policy"}
 
 
 class ReportError(ValueError):
@@ -59,6 +69,10 @@ class Job:
     def page(self, reports: Path) -> Path:
         """Place of the page."""
         return reports / self.address
+
+    def stamp(self, reports: Path) -> Path:
+        """Place of what is remembered of the last run, beside the page."""
+        return self.page(reports).with_name(f".{self.notebook.stem}.json")
 
 
 @dataclass(frozen=True)
@@ -155,16 +169,25 @@ def make_report(
     -------
     list of Outcome
         In the order of the jobs.
+
+    Raises
+    ------
+    RunError
+        A limit is no number of seconds above 0.
+    OSError
+        The index cannot be written.
     """
     reports = repository_root() / "reports"
-    code = _code_digest()
-    data = {folder: _folder_digest(folder) for folder in {job.folder for job in jobs}}
-    stamps = {job.key: _Stamp.read(reports, job) for job in jobs}
+    require_limits(cell_timeout, run_timeout)
+    require_writable(reports / "index.html")
+    code = code_digest()
+    data = {folder: folder_digest(folder) for folder in {job.folder for job in jobs}}
+    stamps = {job.key: Stamp.read(job.stamp(reports)) for job in jobs}
     limit = asyncio.Semaphore(max(1, workers or os.cpu_count() or 1))
 
     async def one(job: Job) -> Outcome:
-        inputs = _inputs_digest(job, code, data[job.folder])
-        if not force and stamps[job.key].holds(reports, job, inputs):
+        inputs = inputs_digest(job.notebook, job.parameters, code, data[job.folder])
+        if not force and stamps[job.key].inputs == inputs and job.page(reports).is_file():
             outcome = Outcome(job, headline=stamps[job.key].headline, unchanged=True)
         else:
             async with limit:
@@ -185,37 +208,10 @@ def make_report(
     return outcomes
 
 
-@dataclass(frozen=True)
-class _Stamp:
-    """What is remembered of the last run of a job, beside its page."""
-
-    inputs: str = ""
-    headline: str = ""
-    failure: str = ""
-    seconds: float = float("inf")
-
-    @classmethod
-    def path(cls, reports: Path, job: Job) -> Path:
-        return job.page(reports).with_name(f".{job.notebook.stem}.json")
-
-    @classmethod
-    def read(cls, reports: Path, job: Job) -> "_Stamp":
-        """Read the stamp of a job; one that is missing or torn is as good as none."""
-        try:
-            return cls(**json.loads(cls.path(reports, job).read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
-            return cls()
-
-    def write(self, reports: Path, job: Job) -> None:
-        write_whole(self.path(reports, job), json.dumps(asdict(self), ensure_ascii=False).encode())
-
-    def holds(self, reports: Path, job: Job, inputs: str) -> bool:
-        return self.inputs == inputs and job.page(reports).is_file()
-
-
 async def _run(reports: Path, job: Job, inputs: str, cell_timeout: float, run_timeout: float) -> Outcome:
-    _Stamp.path(reports, job).unlink(missing_ok=True)
     began = time.monotonic()
+    with contextlib.suppress(OSError):
+        job.stamp(reports).unlink(missing_ok=True)
     try:
         plan = prepare(
             job.notebook,
@@ -225,25 +221,41 @@ async def _run(reports: Path, job: Job, inputs: str, cell_timeout: float, run_ti
             run_timeout=run_timeout,
             home="../index.html",
         )
-        result = await execute(plan, _ONE_THREAD)
+        result = await execute(plan, ONE_THREAD)
         headline = "" if result.record is None else _headline(result.record)
         outcome = Outcome(job, headline=headline, seconds=result.seconds)
     except Exception as error:  # whatever one run does, the rest of the report is made
-        job.page(reports).unlink(missing_ok=True)
-        expected = isinstance(error, (RunError, ParameterError, NotebookError))
-        failure = str(error) if expected else f"internal error, {type(error).__name__}: {error}"
-        misuse = expected and getattr(error, "misuse", True)
+        with contextlib.suppress(OSError):
+            job.page(reports).unlink(missing_ok=True)
+        failure, misuse = failure_of(error)
         outcome = Outcome(job, failure=failure, misuse=misuse, seconds=time.monotonic() - began)
-    _Stamp(inputs, outcome.headline, outcome.failure, round(outcome.seconds, 1)).write(reports, job)
+    # Without its stamp a page is good and only made again the next time.
+    with contextlib.suppress(OSError):
+        Stamp(inputs, outcome.headline, outcome.failure, round(outcome.seconds, 1)).write(job.stamp(reports))
     return outcome
 
 
 def _headline(record: Path) -> str:
-    try:
-        headline = json.loads(record.read_text(encoding="utf-8"))["figures"].get("headline")
-    except (OSError, ValueError, KeyError, AttributeError):
-        return ""
+    headline = _recorded(record).get("headline")
     return headline if isinstance(headline, str) else ""
+
+
+def _compared(job: Job) -> list[dict[str, Any]]:
+    """Read what the record of a run says of each series; nothing from a record that is missing or torn."""
+    try:
+        record = record_path(job.notebook.stem, check(job.notebook.stem, {"study": job.study, **job.parameters}))
+    except ParameterError:
+        return []
+    rows = _recorded(record).get(COMPARED)
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+
+
+def _recorded(record: Path) -> dict[str, Any]:
+    try:
+        figures = json.loads(record.read_text(encoding="utf-8"))["figures"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return figures if isinstance(figures, dict) else {}
 
 
 def _entries(reports: Path, outcomes: Sequence[Outcome]) -> list[IndexEntry]:
@@ -252,7 +264,7 @@ def _entries(reports: Path, outcomes: Sequence[Outcome]) -> list[IndexEntry]:
     studies = {outcome.job.study for outcome in outcomes}
     with contextlib.suppress(ReportError):
         for job in list_jobs():
-            stamp = _Stamp.read(reports, job)
+            stamp = Stamp.read(job.stamp(reports))
             if job.study not in studies and (stamp.failure or job.page(reports).is_file()):
                 known[job.key] = Outcome(job, headline=stamp.headline, failure=stamp.failure)
     questions = {file: title_of(read_notebook(file)) for file in {outcome.job.notebook for outcome in known.values()}}
@@ -265,6 +277,7 @@ def _entries(reports: Path, outcomes: Sequence[Outcome]) -> list[IndexEntry]:
             address=outcome.job.address,
             headline=outcome.headline,
             failure=outcome.failure,
+            compared=() if outcome.failure else _compared(outcome.job),
         )
         for outcome in sorted(known.values(), key=lambda outcome: outcome.job.key)
     ]
@@ -283,6 +296,9 @@ def _chosen(folder: Path, notebooks: Sequence[str]) -> dict[str, dict[str, Any]]
             raise ReportError(f"{where} names an unknown notebook {name!r}; known are {', '.join(NOTEBOOKS)}")
         if not isinstance(table, dict) and table is not False:
             raise ReportError(f"{where}: {name} must be a table of parameters or false, got {table!r}")
+        # The folder may be somebody else's: it says what is shown of the study, and not which files are written.
+        if places := sorted(_NOT_THE_STUDYS & set(table or ())):
+            raise ReportError(f"{where}: {name} may not set {places[0]}")
     return {name: tables.get(name, {}) for name in notebooks if tables.get(name) is not False}
 
 
@@ -293,23 +309,3 @@ def _title(folder: Path) -> str:
     except (OSError, ValueError):
         title = None
     return title if isinstance(title, str) else folder.name
-
-
-def _inputs_digest(job: Job, code: str, data: str) -> str:
-    lock = digest(repository_root() / "lib" / "requirements.lock")
-    parts = [assay.__version__, code, data, lock, digest(job.notebook), job.parameters]
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def _code_digest() -> str:
-    package = Path(assay.__file__).parent
-    return _files_digest(file for kind in ("*.py", "*.css") for file in package.rglob(kind))
-
-
-def _folder_digest(folder: Path) -> str:
-    return _files_digest(file for file in folder.rglob("*") if file.is_file())
-
-
-def _files_digest(files: Iterable[Path]) -> str:
-    lines = (f"{file.as_posix()} {digest(file)}" for file in sorted(files))
-    return hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -9,7 +9,6 @@ import asyncio
 import contextlib
 import difflib
 import os
-import tempfile
 import time
 from collections.abc import Callable, Coroutine, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -19,9 +18,10 @@ from typing import TypeVar
 
 from nbformat import NotebookNode
 
-from assay.files import repository_root, write_whole
+from assay.files import is_misplaced, repository_root, require_writable, write_whole
 from assay.kernel import RunError, require_kernel, run_cells
 from assay.notebook import (
+    NotebookError,
     declared_parameters,
     find_notebook,
     give_parameters,
@@ -30,16 +30,30 @@ from assay.notebook import (
     stored,
     without_secrets,
 )
-from assay.parameters import check, check_against_literals
+from assay.parameters import ParameterError, check, check_against_literals
 from assay.record import record_path, run_name
 from assay.settings import NOTEBOOKS
 
-__all__ = ["Plan", "RunError", "RunResult", "complete", "execute", "prepare", "run_notebook"]
+__all__ = [
+    "ONE_THREAD",
+    "Plan",
+    "RunError",
+    "RunResult",
+    "complete",
+    "execute",
+    "failure_of",
+    "prepare",
+    "require_limits",
+    "run_notebook",
+]
 
 Result = TypeVar("Result")
 
 CELL_TIMEOUT = 600.0
 RUN_TIMEOUT = 1800.0
+
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+"""For kernels side by side: one a core is the whole gain to be had, and threads of their own only get in the way."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +68,7 @@ class RunResult:
 
 @dataclass(frozen=True)
 class Plan:
-    """A run that has passed every check and is ready to start."""
+    """A run that has passed every check and is ready to start, in the folder from which it was asked for."""
 
     notebook: Path
     content: NotebookNode
@@ -64,6 +78,7 @@ class Plan:
     record: Path | None
     cell_timeout: float
     run_timeout: float
+    folder: Path
     home: str = ""
 
     @property
@@ -139,13 +154,11 @@ def prepare(
 
     Arguments and errors are those of `run_notebook`; ``home`` is the address of an index that the page links back to.
     """
-    for name, limit in (("cell_timeout", cell_timeout), ("run_timeout", run_timeout)):
-        if not limit > 0:
-            raise RunError(f"{name} must be a number of seconds above 0, got {limit:g}", misuse=True)
+    require_limits(cell_timeout, run_timeout)
     file = find_notebook(path)
     content = read_notebook(file)
     given = dict(parameters or {})
-    name, record = _check_parameters(file.stem, content, given)
+    name, record, policy = _check_parameters(file.stem, content, given)
     give_parameters(content, given)
     kernel = kernel or content.metadata.get("kernelspec", {}).get("name", "python3")
     require_kernel(kernel, file.name)
@@ -158,13 +171,14 @@ def prepare(
         record=record,
         cell_timeout=cell_timeout,
         run_timeout=run_timeout,
+        folder=Path.cwd(),
         home=home,
     )
     if plan.output.suffix != ".ipynb":
         raise RunError(f"output must be a file that ends in .ipynb, got {shown_path(plan.output)}", misuse=True)
     if plan.output.resolve() == file.resolve():
         raise RunError(f"output must not be the notebook itself, {shown_path(file)}", misuse=True)
-    for place in filter(None, (plan.output, plan.html, plan.record)):
+    for place in filter(None, (plan.output, plan.html, plan.record, policy)):
         _check_writable(place)
     return plan
 
@@ -207,6 +221,7 @@ async def execute(
             cell_timeout=plan.cell_timeout,
             run_timeout=plan.run_timeout,
             environment={**os.environ, **(environment or {})},
+            folder=plan.folder,
             progress=progress,
         )
     except BaseException:
@@ -221,9 +236,27 @@ async def execute(
             page = notebook_page(without_secrets(plan.content), name=plan.notebook.stem, home=plan.home)
             write_whole(plan.html, page.encode())
     except OSError as error:
-        raise RunError(f"cannot write the results of {plan.notebook.name}: {error.strerror}", misuse=True) from None
+        message = f"cannot write the results of {plan.notebook.name}: {error.strerror}"
+        raise RunError(message, misuse=is_misplaced(error)) from None
     record = plan.record if plan.record is not None and plan.record.exists() else None
     return RunResult(plan.output, plan.html, record, time.monotonic() - began)
+
+
+def failure_of(error: Exception) -> tuple[str, bool]:
+    """Say why a run among others failed, in one line, and whether what was given is at fault and not the run."""
+    if isinstance(error, OSError):
+        place = f"{shown_path(Path(error.filename))}: " if isinstance(error.filename, str) else ""
+        return f"{place}{error.strerror or type(error).__name__}", is_misplaced(error)
+    expected = isinstance(error, (RunError, ParameterError, NotebookError))
+    failure = str(error) if expected else f"internal error, {type(error).__name__}: {error}"
+    return failure, expected and getattr(error, "misuse", True)
+
+
+def require_limits(cell_timeout: float, run_timeout: float) -> None:
+    """Raise `RunError` unless these can be the most seconds for a cell and for a run."""
+    for name, limit in (("cell_timeout", cell_timeout), ("run_timeout", run_timeout)):
+        if not limit > 0:
+            raise RunError(f"{name} must be a number of seconds above 0, got {limit:g}", misuse=True)
 
 
 def study_folder(name: str) -> Path:
@@ -237,7 +270,8 @@ def study_folder(name: str) -> Path:
     from assay.study import StudyError, find_studies
 
     if (Path(name) / "study.toml").is_file():
-        return Path(name).absolute()
+        # The name of a study is that of its folder, which "." and ".." do not spell.
+        return Path(name).resolve()
     found = find_studies()
     if name not in found:
         near = difflib.get_close_matches(name, found, n=1)
@@ -256,23 +290,23 @@ def complete(work: Coroutine[object, object, Result]) -> Result:
         return pool.submit(asyncio.run, work).result()
 
 
-def _check_parameters(stem: str, content: NotebookNode, given: dict[str, object]) -> tuple[str, Path | None]:
-    """Check the parameters; give the name of the run's files and the place of its record, if it has a model."""
+def _check_parameters(
+    stem: str, content: NotebookNode, given: dict[str, object]
+) -> tuple[str, Path | None, Path | None]:
+    """Check the parameters; give the name of the run's files and the places of its record and policy, if it has them."""
     declared = declared_parameters(content)
     if stem not in NOTEBOOKS:
         check_against_literals(given, declared, stem)
-        return stem, None
+        return stem, None, None
     settings = check(stem, {name: value for name, value in {**declared, **given}.items() if value is not ...})
     study_folder(settings.study)
-    return run_name(stem, settings), record_path(stem, settings)
+    policy = getattr(settings, "policy", "")
+    written = Path(policy).expanduser().absolute() if policy else None
+    return run_name(stem, settings), record_path(stem, settings), written
 
 
 def _check_writable(place: Path) -> None:
-    if place.is_dir():
-        raise RunError(f"cannot write {shown_path(place)}: it is a folder", misuse=True)
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=place.parent):
-            pass
+        require_writable(place)
     except OSError as error:
-        raise RunError(f"cannot write {shown_path(place)}: {error.strerror}", misuse=True) from None
+        raise RunError(f"cannot write {shown_path(place)}: {error.strerror}", misuse=is_misplaced(error)) from None

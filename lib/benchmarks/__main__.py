@@ -30,6 +30,16 @@ def main() -> int:
                 f"{row['answers']:12,} {row['seconds']:9.2f} {row['us_per_answer']:13.2f} {row['peak_MB']:9.0f}",
                 flush=True,
             )
+    if not sys.argv[1:] or "scale" in names:
+        print(
+            f"\n{'answers':>12} {'seconds':>9} {'us an answer':>13} {'peak MB':>9}  from parquet through sweep and calibration"
+        )
+        for row in importlib.import_module("bench_scale").growth():
+            print(
+                f"{row['answers']:12,} {row['seconds']:9.2f} {row['us_per_answer']:13.2f} {row['peak_MB']:9.0f}  "
+                f"{row['work']}",
+                flush=True,
+            )
     print(f"\n{missed} bars missed" if missed else "\nevery bar is met")
     return int(missed > 0)
 

@@ -46,7 +46,9 @@ def declare(commands: Any) -> argparse.ArgumentParser:
 
 def _collect(given: argparse.Namespace) -> int:
     from assay.ask.commands import collect_answers
+    from assay.parameters import refuse_keys
 
+    refuse_keys({"model": given.model})
     return collect_answers(
         given.study,
         given.prompt,

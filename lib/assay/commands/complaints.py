@@ -5,11 +5,14 @@ import sys
 from pathlib import Path
 from typing import Final
 
+from assay.files import is_misplaced
 from assay.keys import without_keys
 
 FAILURE: Final = 1
 MISUSE: Final = 2
 INTERRUPTED: Final = 130
+BROKEN_PIPE: Final = 141
+"""What a shell gives for a program whose output nobody reads any more, as with ``| head``."""
 
 
 def complain(message: str, code: int) -> int:
@@ -29,5 +32,5 @@ def explained(error: Exception) -> tuple[str, int]:
         return str(error), MISUSE
     if isinstance(error, OSError):
         place = f"{Path(os.fsdecode(error.filename)).as_posix()}: " if error.filename else ""
-        return f"{place}{error.strerror or type(error).__name__}", MISUSE
+        return f"{place}{error.strerror or type(error).__name__}", MISUSE if is_misplaced(error) else FAILURE
     return f"internal error, {type(error).__name__}: {error} (--debug shows where)", FAILURE

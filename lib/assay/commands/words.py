@@ -18,6 +18,14 @@ def run_number(text: str) -> int:
     return int(text)
 
 
+def add_workers(command: argparse.ArgumentParser, what: str) -> None:
+    """Enter where the work is done: in processes of this machine, or on a Dask cluster."""
+    command.add_argument("--workers", type=count, metavar="N", help=f"how many {what} at once (default: one a core)")
+    command.add_argument(
+        "--scheduler", metavar="URL", help="work on this Dask cluster instead, such as tcp://127.0.0.1:8786"
+    )
+
+
 def add_limits(command: argparse.ArgumentParser) -> None:
     """Enter the limits in time of a run."""
     command.add_argument(

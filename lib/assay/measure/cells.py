@@ -6,6 +6,7 @@ parts of a data set can be counted apart and added. Where confidences are contin
 cell, which keeps counts, right answers and mean confidence of every cell exact.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,12 +47,7 @@ class Cells:
 
     def __add__(self, other: "Cells") -> "Cells":
         """Return the counts of two parts together."""
-        confidence, place = np.unique(np.concatenate([self.confidence, other.confidence]), return_inverse=True)
-        right, wrong = (
-            np.bincount(place, weights=np.concatenate(counts), minlength=len(confidence)).astype(np.int64)
-            for counts in ((self.right, other.right), (self.wrong, other.wrong))
-        )
-        return Cells(confidence, right, wrong)
+        return sum_cells([self, other])
 
     @property
     def count(self) -> npt.NDArray[np.int64]:
@@ -101,6 +97,24 @@ class Cells:
             np.add.reduceat(self.right, start),
             np.add.reduceat(self.wrong, start),
         )
+
+
+def sum_cells(parts: Sequence[Cells]) -> Cells:
+    """Add up the counts of many parts at once; the result does not depend on how the answers were parted."""
+    confidence = np.concatenate([part.confidence for part in parts] or [np.empty(0)])
+    # The parts are sorted runs, which a stable sort merges.
+    order = np.argsort(confidence, kind="stable")
+    confidence = confidence[order]
+    new = np.ones(len(confidence), dtype=np.bool_)
+    new[1:] = confidence[1:] > confidence[:-1]
+    all_distinct = bool(new.all())  # as of continuous confidences, of which a second copy would not be small
+
+    def added(counts: list[npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+        each = np.concatenate(counts or [np.empty(0, np.int64)])[order]
+        return each if all_distinct else np.add.reduceat(each, np.flatnonzero(new))
+
+    right, wrong = added([part.right for part in parts]), added([part.wrong for part in parts])
+    return Cells(confidence if all_distinct else confidence[new], right, wrong)
 
 
 def distinct_values(values: FloatArray) -> tuple[FloatArray, npt.NDArray[np.intp]]:

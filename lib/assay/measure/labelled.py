@@ -42,7 +42,7 @@ def read_labelled(path: Path, taxonomy: Taxonomy) -> pd.DataFrame:
     if path.is_dir():
         return load_study(path).answers
     table = read_table(FileSource(path, path.name))
-    columns = {"label": _labels(table, taxonomy)}
+    columns = {"label": labels_of(table, ColumnSource("label"), taxonomy, "the policy")}
     if table.has(ColumnSource("item_id")):
         columns["item_id"] = table.identifiers(ColumnSource("item_id"), "the item id")
     if table.has(ColumnSource("run")):
@@ -58,15 +58,17 @@ def read_labelled(path: Path, taxonomy: Taxonomy) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def _labels(table: Table, taxonomy: Taxonomy) -> pd.Series:
-    labels = table.text(ColumnSource("label"), "the label")
+def labels_of(table: Table, source: ColumnSource, taxonomy: Taxonomy, whose: str = "the taxonomy") -> pd.Series:
+    """Return a column of labels, missing where there is none; a StudyError names the first that is no class of `whose`."""
+    labels = table.text(source, "the label")
     known = (*taxonomy.names, taxonomy.abstain)
     unknown = (labels.notna() & ~labels.isin(known)).to_numpy()
     if unknown.any():
         row = int(np.argmax(unknown))
         label = labels.iloc[row]
         raise StudyError(
-            f"{table.at(row)}, column 'label': {shown(label)} is not a class of the policy{nearest(label, known)}",
+            f"{table.at(row)}, column {shown(source.column)}: {shown(label)} is not a class of {whose}"
+            f"{nearest(label, known)}",
             kind="unknown_label",
         )
     return labels

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from assay.measure.intervals import UNKNOWN, Interval, wilson
+from assay.measure.cells import Cells
+from assay.measure.intervals import UNKNOWN, FloatArray, Interval, wilson
 from assay.measure.judged import Judged
 
 
@@ -57,9 +58,9 @@ def auroc(judged: Judged, confidence: float = 0.95) -> Ranking:
         return Ranking(UNKNOWN, f"no {'right' if right == 0 else 'wrong'} answer: there is nothing to rank")
     # For each distinct confidence: the share of wrong answers that a right one there beats, and of right ones that
     # beat a wrong one there.
-    beaten = (np.cumsum(cells.wrong) - cells.wrong / 2) / wrong
+    beaten = _beaten(cells)
     beating = 1 - (np.cumsum(cells.right) - cells.right / 2) / right
-    area = float((beaten * cells.right).sum() / right)
+    area = area_of(cells)
     code = judged.coded[1]
     placement = np.where(judged.correct, (beaten[code] - area) / right, (beating[code] - area) / wrong)
     by_item = np.bincount(judged.item, weights=placement, minlength=judged.items)
@@ -72,6 +73,17 @@ def auroc(judged: Judged, confidence: float = 0.95) -> Ranking:
     low, high = wilson(min(area * effective, effective), effective, confidence)
     interval = Interval(area, float(low), float(high), len(judged), effective)
     return Ranking(interval, "one distinct confidence: it carries no order" if len(cells) == 1 else "")
+
+
+def area_of(cells: Cells) -> float:
+    """Compute the area under the ROC curve from counts; NaN if there is no right or no wrong answer to rank."""
+    right = float(cells.right.sum())
+    return float((_beaten(cells) * cells.right).sum() / right) if right and cells.wrong.any() else float("nan")
+
+
+def _beaten(cells: Cells) -> FloatArray:
+    """Share of wrong answers that a right one at each distinct confidence beats; equal ones count half."""
+    return np.asarray((np.cumsum(cells.wrong) - cells.wrong / 2) / float(cells.wrong.sum()), dtype=np.float64)
 
 
 def _items_with(judged: Judged, outcome: bool) -> int:

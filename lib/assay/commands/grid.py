@@ -1,0 +1,71 @@
+"""``assay grid``: one notebook over many parameters."""
+
+import argparse
+import time
+from pathlib import Path
+from typing import Any
+
+from assay.commands.complaints import FAILURE, MISUSE, complain
+from assay.commands.progress import Progress
+from assay.commands.words import add_limits, add_workers, limits_of
+
+
+def declare(commands: Any) -> argparse.ArgumentParser:
+    """Declare ``assay grid``."""
+    command: argparse.ArgumentParser = commands.add_parser(
+        "grid",
+        help="run a notebook over a grid of parameters",
+        description=(
+            "Run a notebook over a list and a product of parameters, side by side, and write a table with a row for each "
+            "run. What has not changed is not run again; exit 1 if a run failed (2 if its settings or study are at fault)."
+        ),
+    )
+    command.add_argument("grid", help="a grid file (YAML), or the name of one in notebooks/grids/")
+    command.add_argument(
+        "--output", type=Path, metavar="FILE", help="the table, .csv or .parquet (default: reports/grids/<grid>.csv)"
+    )
+    command.add_argument("--force", action="store_true", help="run also what has not changed")
+    add_workers(command, "kernels")
+    add_limits(command)
+    command.set_defaults(call=_grid)
+    return command
+
+
+def _grid(given: argparse.Namespace) -> int:
+    from assay.files import repository_root, require_writable
+    from assay.grid import RunOutcome, read_grid, run_grid
+    from assay.notebook import shown_path
+    from assay.results import require_ending, results_table, results_text, write_results
+
+    grid = read_grid(given.grid)
+    output = given.output or repository_root() / "reports" / "grids" / f"{grid.file.stem}.csv"
+    require_ending(output)
+    require_writable(output)
+    began = time.monotonic()
+    with Progress("runs") as progress:
+
+        def done(outcome: RunOutcome) -> None:
+            how = "failed" if outcome.failure else "unchanged" if outcome.unchanged else f"{outcome.seconds:.1f} s"
+            progress.step(len(grid.runs), f"{grid.words(outcome.number)}: {how}")
+
+        outcomes = run_grid(
+            grid, workers=given.workers, scheduler=given.scheduler, force=given.force, done=done, **limits_of(given)
+        )
+    took = time.monotonic() - began
+    finished = [outcome for outcome in outcomes if not outcome.failure]
+    failed = [outcome for outcome in outcomes if outcome.failure]
+    if finished:
+        table = results_table(outcome.record for outcome in finished)
+        write_results(table, output)
+        print(results_text(table), end="\n\n")
+    for outcome in failed:
+        complain(f"{grid.words(outcome.number)}: {outcome.failure}", FAILURE)
+    run = [outcome for outcome in finished if not outcome.unchanged]
+    counts = f"{len(outcomes)} runs: {len(run)} run, {len(finished) - len(run)} unchanged, {len(failed)} failed"
+    print(f"{shown_path(output)}: {counts}" if finished else counts)
+    if run:
+        alone = sum(outcome.seconds for outcome in run)
+        print(f"{took:.1f} s; one by one the same runs take {alone:.1f} s, {alone / took:.1f} times as long")
+    if not failed:
+        return 0
+    return MISUSE if all(outcome.misuse for outcome in failed) else FAILURE
