@@ -16,15 +16,12 @@ from typing import Annotated, Any, Literal
 from pydantic import ValidationError
 
 from assay.keys import looks_like_key
+from assay.rules.documents import OneLineError
 from assay.settings import NOTEBOOKS, Settings
 
 
-class ParameterError(ValueError):
+class ParameterError(OneLineError):
     """A parameter is unknown, of the wrong type, out of range, or looks like a key."""
-
-    def _render_traceback_(self) -> list[str]:
-        """Show the one message in a notebook: the frames below it would only tell of this module."""
-        return [f"{type(self).__name__}: {self}"]
 
 
 def check(notebook: str, given: Mapping[str, object]) -> Settings:

@@ -92,6 +92,39 @@ class PromptsSettings(Settings):
         return names
 
 
+class RoutingSettings(Settings):
+    """For 40_routing: when may the cheap model answer."""
+
+    part: Literal["all", "tuning", "certification"] = Field("tuning", description="all, tuning or certification")
+    cheap: str = Field("", description='the name of a series (its model, or model and prompt between commas), or ""')
+    expensive: str = Field(
+        "", description='the name of a series (its model, or model and prompt between commas), or ""'
+    )
+    min_questions: int = Field(20, ge=1, le=1_000_000, description="a whole number from 1 to 1000000")
+    max_disagreement_rate: Share = Field(0.05, description="a number from 0 to 1")
+    confidence_floors: str | list[float] = Field(
+        "",
+        validate_default=True,
+        description='numbers from 0 to 1 between commas, none twice, or "" for the usual ones',
+    )
+    margin_floors: str | list[float] = Field(
+        "",
+        validate_default=True,
+        description='numbers from 0 to 1 between commas, none twice, or "" for the usual ones',
+    )
+    prices: str = Field("", description='the path of a price file, or "" for none: costs are then unknown')
+    policy: str = Field("", description='the path of the routing policy to write, or "" for none')
+
+    @field_validator("confidence_floors", "margin_floors", mode="after")
+    @classmethod
+    def _floors(cls, value: str | list[float]) -> list[float]:
+        given = [part for part in value.split(",") if part.strip()] if isinstance(value, str) else value
+        floors = sorted(float(one) for one in given)
+        if not all(0 <= one <= 1 for one in floors) or len(set(floors)) < len(floors):
+            raise ValueError("out of range or repeated")
+        return floors
+
+
 class ReviewSettings(PointSettings):
     """For 90_review: the page that is signed."""
 
@@ -100,5 +133,6 @@ NOTEBOOKS: dict[str, type[Settings]] = {
     "10_calibrate": CalibrateSettings,
     "20_thresholds": ThresholdsSettings,
     "30_prompts": PromptsSettings,
+    "40_routing": RoutingSettings,
     "90_review": ReviewSettings,
 }

@@ -107,6 +107,16 @@ def test_what_chooses_a_prompt_sees_the_tuning_part_unless_told_otherwise() -> N
     assert check("20_thresholds", {"study": "t"}).part == "all"
 
 
+def test_floors_are_given_as_text_or_as_a_list_and_put_in_order() -> None:
+    text = check("40_routing", {"study": "t", "confidence_floors": "0.9, 0.5"})
+    listed = check("40_routing", {"study": "t", "confidence_floors": [0.9, 0.5]})
+    assert text.confidence_floors == listed.confidence_floors == [0.5, 0.9]
+    assert check("40_routing", {"study": "t"}).confidence_floors == []
+    for wrong in ("0.9, 0.9", "1.1", "high", "nan", [-0.1]):
+        with pytest.raises(ParameterError, match="margin_floors must be numbers from 0 to 1"):
+            check("40_routing", {"study": "t", "margin_floors": wrong})
+
+
 def test_primary_metrics_are_given_as_text_or_as_a_list() -> None:
     text = check("30_prompts", {"study": "t", "primary": "accuracy, brier"})
     listed = check("30_prompts", {"study": "t", "primary": ["accuracy", "brier"]})

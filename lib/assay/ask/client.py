@@ -13,8 +13,10 @@ from urllib.parse import urlsplit
 
 import openai
 
+from assay.ask.bounded import http_client
 from assay.ask.prompts import ContractName
 from assay.ask.request import Dialect
+from assay.keys import without_keys
 from assay.rules.classifier import NotConfigured
 
 Provider = Literal["openai", "azure", "compatible"]
@@ -120,8 +122,9 @@ def connect(
     else:
         key = _needed(environment, key_variable or OPENAI_KEY, f"to ask models at {where}")
     # A proxy stands between this machine and others, never between it and itself.
-    transport = openai.DefaultAsyncHttpxClient(trust_env=False) if local else None
-    client = openai.AsyncOpenAI(api_key=key, base_url=where, max_retries=0, http_client=transport)
+    client = openai.AsyncOpenAI(
+        api_key=key, base_url=where, max_retries=0, http_client=http_client(trust_env=not local)
+    )
     return Connection(client, provider, where)
 
 
@@ -129,7 +132,9 @@ def _azure(environment: Mapping[str, str], key_variable: str) -> Connection:
     where = _checked_address(_needed(environment, AZURE_ENDPOINT, "to the address of the Azure resource"))
     version = _needed(environment, AZURE_VERSION, "to the API version of the Azure resource, such as 2024-10-21")
     key = _needed(environment, key_variable, f"to ask models at {where}")
-    client = openai.AsyncAzureOpenAI(azure_endpoint=where, api_version=version, api_key=key, max_retries=0)
+    client = openai.AsyncAzureOpenAI(
+        azure_endpoint=where, api_version=version, api_key=key, max_retries=0, http_client=http_client()
+    )
     return Connection(client, "azure", where)
 
 
@@ -155,9 +160,9 @@ def _checked_address(address: str) -> str:
         usable = False
     if not usable:
         raise NotConfigured("the address of the server must begin with http:// or https:// and a host")
-    if parts.username or parts.password or parts.query or parts.fragment:
+    if parts.username or parts.password or parts.query or parts.fragment or without_keys(address) != address:
         raise NotConfigured(
-            "the address of the server must hold no user, password or query: keys go by the environment"
+            "the address of the server must hold no user, password, key or query: keys go by the environment"
         )
     return address.rstrip("/")
 

@@ -6,13 +6,11 @@ turns that into one line and exit code 2.
 
 import asyncio
 import contextlib
-import signal
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from types import FrameType
 from typing import Final
 
 import pandas as pd
@@ -27,7 +25,7 @@ from assay.ask.prompts import load_prompt
 from assay.ask.request import Ask, Patience, Settings
 from assay.ask.source import Source, load_source
 from assay.ask.store import Store
-from assay.files import repository_root
+from assay.files import repository_root, require_writable
 from assay.rules import Price, PriceSheet
 from assay.rules.classifier import NotConfigured
 
@@ -108,6 +106,8 @@ def collect_answers(
     if limit is not None and limit < 1:
         raise CommandError(f"--limit must be at least 1, got {limit}")
     budget, sheet = _amount(max_cost), _sheet(prices)
+    if export is not None and not dry_run:
+        require_writable(export)
     items = source.items if limit is None else source.items.head(limit)
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(_prepared(gguf, dry_run)) if local else None
@@ -156,7 +156,7 @@ def serve(*, gguf: Path | None = None, port: int = 0, slots: int = 1, threads: i
     int
         0 when it is told to end, 1 if the server ends by itself.
     """
-    with _ending_on_terminate(), LocalModel(gguf, port=port, slots=slots, threads=threads) as model:
+    with LocalModel(gguf, port=port, slots=slots, threads=threads) as model:
         print(f"model: {model.name}")
         print(f"weights: sha256 {model.sha256}")
         print(f"base URL: {model.base_url} (no key; Ctrl-C ends it)", flush=True)
@@ -188,6 +188,8 @@ def lint(prompts: Sequence[str], *, study: str | None = None) -> int:
     for given in prompts:
         source = load_source(study) if study is not None else _surrounding(Path(given))
         path = Path(given) if source is None else _prompt_path(given, source)
+        if not path.is_file():
+            raise CommandError(f"{given}: no such file")
         found = lint_prompt(path, source)  # type: ignore[arg-type]  # it looks at what both have
         findings += len(found)
         for one in found:
@@ -284,17 +286,3 @@ def _amount(given: str | None) -> Decimal | None:
 
 def _sheet(path: Path | None) -> PriceSheet:
     return PriceSheet({}) if path is None else PriceSheet.from_json(path.read_text("utf-8"))
-
-
-@contextlib.contextmanager
-def _ending_on_terminate() -> Iterator[None]:
-    """Let a request to terminate end the block as Ctrl-C does, so that what it started is ended as well."""
-
-    def interrupt(_signal: int, _frame: FrameType | None) -> None:
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, before)

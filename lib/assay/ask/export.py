@@ -21,7 +21,7 @@ from assay.ask.prompts import PromptFile
 from assay.ask.readings import read_answers
 from assay.ask.store import Store, Stored
 from assay.ask.votes import vote_rows
-from assay.files import write_whole
+from assay.files import is_misplaced, write_whole
 from assay.rules import PriceSheet, Taxonomy
 from assay.rules.costs import PICO_PER_USD
 from assay.rules.parsing import DEFAULT_FIELDS, AnswerFields
@@ -155,7 +155,8 @@ def export_answers(
     try:
         write_whole(Path(path), buffer.getvalue())
     except OSError as error:
-        raise StoreError(f"{path}: cannot be written ({error.strerror or 'I/O error'})") from None
+        said = f"{path}: cannot be written ({error.strerror or 'I/O error'})"
+        raise StoreError(said, misuse=is_misplaced(error)) from None
     return count
 
 

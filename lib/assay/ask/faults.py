@@ -16,6 +16,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 
 import openai
 
+from assay.ask.bounded import ReplyTooLong
 from assay.ask.request import Parameter, Patience
 from assay.rules.classifier import AskError, Rejected, Transient, Transport, Usage
 
@@ -149,6 +150,8 @@ def fault_of(error: openai.OpenAIError) -> Fault:
     """Name what an error of the client means."""
     if isinstance(error, openai.APITimeoutError):
         return _fault("timed_out")
+    if isinstance(error.__cause__, ReplyTooLong):
+        return _fault("unreadable_reply")
     if isinstance(error, openai.APIConnectionError):
         return _fault("connection_failed")
     if isinstance(error, openai.APIStatusError):

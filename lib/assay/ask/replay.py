@@ -4,7 +4,7 @@ The router and the shadow take it like any other classifier, so that what they w
 answers without asking, and paying for, a single one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 import pandas as pd
@@ -35,12 +35,13 @@ class ReplayedClassifier:
     StudyError
         If a value does not occur in the study.
     NotConfigured
-        If several series of answers are left, or two items have the same text and different ids.
+        If several series of answers are left, or an item's id is the text of another.
 
     Notes
     -----
-    A state is the text of an item, or its id where the item has no text. An item that was answered in several runs has
-    the answer of its lowest one.
+    A state is the text of an item, or the item's id: an item without a text, or with a text that another one has as
+    well, can be asked about by its id alone (`recorded_states` says by what each is). An item that was answered in
+    several runs has the answer of its lowest one.
     """
 
     def __init__(
@@ -69,13 +70,18 @@ class ReplayedClassifier:
             one["prompt"],
         )
         self._question = question
-        self._taxonomy = study.taxonomy
+        self._labels = class_question(study.taxonomy)[DEFAULT_QUESTION].labels
         self._rows = {row["item_id"]: row for row in chosen.first_answers().answers.to_dict("records")}
         self._ids = _ids_by_state(chosen.items, study.name)
 
     def profile(self) -> Profile:
         """Return where the recorded confidences come from."""
         return self._profile
+
+    def recorded(self, item_id: str) -> Answer | None:
+        """Return the answer to an item, None where it could not be read; KeyError where there is none."""
+        row = self._rows[item_id]
+        return None if pd.notna(row["error"]) else _answer(row, self._labels)
 
     async def ask(self, state: str, questions: Mapping[str, Question]) -> Reply:
         """Return the recorded answer to the item whose text is `state`.
@@ -87,7 +93,8 @@ class ReplayedClassifier:
         NotConfigured
             If something else is asked than the question that was recorded, among the classes of the study.
         Rejected
-            If no answer to this text was recorded, or its class is not among the labels asked.
+            If no answer to this text was recorded, if several items have it, or if the class recorded is not among the
+            labels asked.
         Transport
             If the recorded answer could not be read; the message names the kind of fault.
         """
@@ -99,17 +106,35 @@ class ReplayedClassifier:
             )
         item = self._ids.get(state)
         if item is None:
-            raise Rejected("no answer to this text was recorded")
+            known = state in self._ids
+            raise Rejected(
+                "several items have this text; their ids tell which one is asked about"
+                if known
+                else "no answer to this text was recorded"
+            )
         row = self._rows[item]
         usage = _usage(row)
         if pd.notna(row["error"]):
             raise Transport(f"the recorded answer could not be read: {row['error']}", usage=usage)
         if row["predicted"] not in asked.labels:
             raise Rejected("the class that was recorded is not among the labels asked", usage=usage)
-        probabilities = {name: value for name, value in (row["alternatives"] or {}).items() if name in asked.labels}
-        probabilities[row["predicted"]] = max(row["confidence"], probabilities.get(row["predicted"], 0.0))
-        answer = Answer("choice", row["predicted"], float(row["confidence"]), probabilities)
-        return Reply({self._question: answer}, usage, row["model"], text_chars=_chars(row))
+        return Reply({self._question: _answer(row, asked.labels)}, usage, row["model"], text_chars=_chars(row))
+
+
+def recorded_states(items: pd.DataFrame) -> dict[str, str]:
+    """Return the state by which a `ReplayedClassifier` is asked about each item, by item id.
+
+    It is the text, so that an estimate of tokens is what it would be live; and the id where the text is empty or is that
+    of several of the items.
+
+    Parameters
+    ----------
+    items : DataFrame
+        `Study.items` of a study from which the classifiers took their answers.
+    """
+    unclear = (items["text"] == "") | items["text"].duplicated(keep=False)
+    states = items["text"].where(~unclear, items["item_id"])
+    return dict(zip(items["item_id"], states, strict=True))
 
 
 def class_question(taxonomy: Taxonomy, instructions: str = "Which class is it?") -> dict[str, Question]:
@@ -119,13 +144,24 @@ def class_question(taxonomy: Taxonomy, instructions: str = "Which class is it?")
     return {DEFAULT_QUESTION: Question.choice(instructions, meanings)}
 
 
-def _ids_by_state(items: pd.DataFrame, study: str) -> dict[str, str]:
-    states = items["text"].where(items["text"] != "", items["item_id"])
-    repeated = states.duplicated(keep=False)
-    if repeated.any():
-        ids = ", ".join(repr(one) for one in items["item_id"][repeated].head(2))
-        raise NotConfigured(f"{study}: items {ids} have the same text, which does not tell which one is asked about")
-    return dict(zip(states, items["item_id"], strict=True))
+def _ids_by_state(items: pd.DataFrame, study: str) -> dict[str, str | None]:
+    """Map every state that names an item to its id, and a text that several items have to None."""
+    ids: dict[str, str | None] = {name: name for name in items["item_id"]}
+    texts = items[items["text"] != ""]
+    confused = texts[texts["text"].isin(ids) & (texts["text"] != texts["item_id"])]
+    if not confused.empty:
+        item, text = confused[["item_id", "text"]].iloc[0]
+        raise NotConfigured(f"{study}: the text of item {item!r} is the id of another, {text!r}")
+    several = texts["text"].duplicated(keep=False)
+    for name, text, shared in zip(texts["item_id"], texts["text"], several, strict=True):
+        ids[text] = None if shared else name
+    return ids
+
+
+def _answer(row: Mapping[Any, Any], labels: Collection[str]) -> Answer:
+    probabilities = {name: value for name, value in (row["alternatives"] or {}).items() if name in labels}
+    probabilities[row["predicted"]] = max(row["confidence"], probabilities.get(row["predicted"], 0.0))
+    return Answer("choice", row["predicted"], float(row["confidence"]), probabilities)
 
 
 def _usage(row: Mapping[Any, Any]) -> Usage | None:

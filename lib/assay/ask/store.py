@@ -71,7 +71,9 @@ class Store:
     Notes
     -----
     Several processes may have one store open. One `Store` is for one thread at a time. The file must be on a disk of
-    this machine: SQLite's write-ahead log does not work over a network.
+    this machine: SQLite's write-ahead log does not work over a network. While a store is open, and after a kill until it
+    is opened again, its newest rows are in the file ``-wal`` beside it: a copy needs both. Of a log that is torn, the
+    transactions before the tear are read, each of them whole.
     """
 
     def __init__(self, path: Path | str) -> None:

@@ -2,7 +2,8 @@
 
 Is the confidence real: `calibration_report`, `hygiene`, `summarise_calibration`, `corp_curve`, `binned_curve`, `ece`,
 `smooth_ece`, `class_calibration`, `judge_maps`. Which threshold: `sweep`, `best_point`, `tune`, `certify`,
-`bootstrap_choice`, `labels_needed`. Which prompt: `compare`, `equal_safety`, `disagreements`. Does it still hold: `check`.
+`bootstrap_choice`, `labels_needed`. Which prompt: `compare`, `equal_safety`, `disagreements`. When may the cheap model
+answer: `floor_map`, `earn`, `judge_routing`. Does it still hold: `check`.
 Each takes the tidy frame of a study, or plain arrays, and returns a frozen dataclass or a frame.
 """
 
@@ -20,6 +21,7 @@ from assay.measure.drift import DriftReport, check
 from assay.measure.ece import EceTest, debiased_ece, ece, ece_test
 from assay.measure.equal_safety import EqualSafety, equal_safety
 from assay.measure.figures import DecisionFigures, confusion, decision_figures, misroutes
+from assay.measure.floors import Earned, FloorMap, earn, floor_map
 from assay.measure.hygiene import Hygiene, hygiene, hygiene_table
 from assay.measure.intervals import Interval, clustered_proportion, exact_lower, exact_upper, wilson
 from assay.measure.line import CalibrationLine, calibration_line
@@ -33,12 +35,15 @@ from assay.measure.recalibration import Recalibration, fit_recalibration, recali
 from assay.measure.recalibration_report import JudgedMap, judge_maps
 from assay.measure.reliability import BinnedCurve, binned_curve
 from assay.measure.repeats import Repeats, compare_repeats
+from assay.measure.routing import JudgedRouting, judge_routing
 from assay.measure.scores import LogLoss, Score, accuracy, brier, log_loss
 from assay.measure.selection import Selection, items_for_choosing
 from assay.measure.smooth import SmoothEce, smooth_ece
 from assay.measure.summary import CalibrationSummary, calibration_table, summarise_calibration
 from assay.measure.sweep import SweepCounts, SweepPlan, breakpoints, sweep
 from assay.measure.table import AnswerTable
+from assay.measure.tally import Tally, sum_tallies
+from assay.measure.tally_figures import TallyFigures, tally_figures
 from assay.measure.tuning import Tuned, tune
 
 __all__ = [
@@ -57,11 +62,14 @@ __all__ = [
     "Decisions",
     "Decomposition",
     "DriftReport",
+    "Earned",
     "EceTest",
     "EqualSafety",
+    "FloorMap",
     "Hygiene",
     "Interval",
     "JudgedMap",
+    "JudgedRouting",
     "LogLoss",
     "OperatingPoint",
     "Ranking",
@@ -72,6 +80,8 @@ __all__ = [
     "SmoothEce",
     "SweepCounts",
     "SweepPlan",
+    "Tally",
+    "TallyFigures",
     "Tuned",
     "accuracy",
     "annotator_agreement",
@@ -98,6 +108,7 @@ __all__ = [
     "decision_figures",
     "decompose_brier",
     "disagreements",
+    "earn",
     "ece",
     "ece_test",
     "equal_safety",
@@ -105,11 +116,13 @@ __all__ = [
     "exact_upper",
     "fewest_labels",
     "fit_recalibration",
+    "floor_map",
     "further_labels",
     "hygiene",
     "hygiene_table",
     "items_for_choosing",
     "judge_maps",
+    "judge_routing",
     "labels_needed",
     "log_loss",
     "mcnemar",
@@ -118,8 +131,10 @@ __all__ = [
     "recalibrate",
     "smallest_difference",
     "smooth_ece",
+    "sum_tallies",
     "summarise_calibration",
     "sweep",
+    "tally_figures",
     "tune",
     "wilson",
 ]

@@ -46,7 +46,8 @@ class Certificate:
     Attributes
     ----------
     verdict : {"pass", "fail", "undecided"}
-    mode : {"split", "fixed", "too_few"}
+    mode : {"split", "fixed", "too_few", "by_hand"}
+        "by_hand": see `assay.measure.by_hand`.
     reason : str
         The verdict in words: which gate, by how much, how many labels would be needed.
     threshold, tie_margin : float or None

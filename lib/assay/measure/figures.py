@@ -146,8 +146,19 @@ def misroutes(frame: pd.DataFrame, taxonomy: Taxonomy, threshold: float, tie_mar
     """Return the rows of `frame` whose decision is a dangerous misroute, with ``decision`` and ``reasons`` added."""
     table = AnswerTable.from_frame(frame, taxonomy)
     decisions = decide_table(table, threshold, tie_margin)
-    rows = np.flatnonzero(outcomes(table, np.arange(len(table)), decisions.code) == DANGEROUS)
-    names = np.array(decision_names(taxonomy), dtype=object)
+    return with_decisions(frame, table, decisions, misrouted(table, decisions))
+
+
+def misrouted(table: AnswerTable, decisions: Decisions) -> NDArray[np.intp]:
+    """Return the positions of the answers whose decision is a dangerous misroute."""
+    return np.flatnonzero(outcomes(table, np.arange(len(table)), decisions.code) == DANGEROUS)
+
+
+def with_decisions(
+    frame: pd.DataFrame, table: AnswerTable, decisions: Decisions, rows: NDArray[np.intp]
+) -> pd.DataFrame:
+    """Return some rows of the frame that `table` was made of, with ``decision`` and ``reasons`` added."""
+    names = np.array(decision_names(table.taxonomy), dtype=object)
     found = frame.iloc[rows].copy()
     found["decision"] = names[decisions.code[rows]]
     found["reasons"] = [tuple(reason for reason, fired in decisions.fired.items() if fired[row]) for row in rows]

@@ -110,7 +110,9 @@ def figures_along(
     """
     gates = single_gates(gates)
     if len(np.unique(table.item)) == len(table):
-        return _along_counts(table, points, gates)
+        # Every point comes from one sweep, and items are answers.
+        thresholds, margins = (np.unique([point[side] for point in points]) for side in (0, 1))
+        return figures_over(sweep(table, thresholds=thresholds, margins=margins), gates)
     steps = staircase(table)
     classes = sorted({name for gate in gates for name in gate.classes})
     rows = []
@@ -122,10 +124,22 @@ def figures_along(
     return pd.DataFrame(rows, columns=ALONG)
 
 
-def _along_counts(table: AnswerTable, points: Sequence[tuple[float, float]], gates: Sequence[Gate]) -> pd.DataFrame:
-    """Do the same where no item repeats: every point comes from one sweep, and items are answers."""
-    thresholds, margins = (np.unique([point[side] for point in points]) for side in (0, 1))
-    counts = sweep(table, thresholds=thresholds, margins=margins)
+def figures_over(counts: SweepCounts, gates: Sequence[Gate]) -> pd.DataFrame:
+    """Read the figures of `figures_along` off a sweep of answers none of which shares its item with another.
+
+    Parameters
+    ----------
+    counts : SweepCounts
+        Over any grid, with the classes of the gates among those counted by themselves.
+    gates : sequence of Gate
+
+    Returns
+    -------
+    DataFrame
+        As of `figures_along`, one row per figure and grid point; intervals are Wilson, 95 %.
+    """
+    gates = single_gates(gates)
+    thresholds, margins = counts.thresholds, counts.margins
     whole = np.full(counts.outcomes.shape[2:], counts.total)
     named = {gate_name(gate): counts.gate_counts(gate) for gate in gates}
     named["coverage"] = (counts.accepted(), whole)

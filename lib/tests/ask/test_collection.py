@@ -324,7 +324,7 @@ class Collectors:
         return [row.key.item_id for row in rows]
 
 
-async def killed_and_resumed(folder, kills, draw, count=500, concurrency=8):
+async def killed_and_resumed(record_tried, folder, kills, draw, count=500, concurrency=8):
     """Kill a collection at random moments, resume it each time; return asks in flight at each kill."""
     run = Collectors(folder, count, concurrency, delay=0.03)
     lost, safe = [], []
@@ -340,6 +340,8 @@ async def killed_and_resumed(folder, kills, draw, count=500, concurrency=8):
             safe.append((len(run.asked), {f"text {one[1:]}" for one in kept}))
         await run.finish(server)
     kept = run.kept()
+    gone = set().union(*(stored for _, stored in safe)) - {f"text {one[1:]}" for one in kept}
+    record_tried("kills of a collection", kills, lost=len(gone))
     assert sorted(kept, key=lambda one: int(one[1:])) == [f"i{one}" for one in range(count)]
     again = len(run.asked) - count
     for place, stored in safe:
@@ -348,14 +350,14 @@ async def killed_and_resumed(folder, kills, draw, count=500, concurrency=8):
     return lost, again
 
 
-def test_a_collection_that_is_killed_twice_loses_only_what_was_in_flight(tmp_path):
-    asyncio.run(killed_and_resumed(tmp_path, 2, random.Random(7), count=200))
+def test_a_collection_that_is_killed_twice_loses_only_what_was_in_flight(record_tried, tmp_path):
+    asyncio.run(killed_and_resumed(record_tried, tmp_path, 2, random.Random(7), count=200))
 
 
 @pytest.mark.long
-def test_a_collection_of_500_that_is_killed_ten_times_loses_only_what_was_in_flight(tmp_path):
+def test_a_collection_of_500_that_is_killed_ten_times_loses_only_what_was_in_flight(record_tried, tmp_path):
     seed = random.SystemRandom().randrange(10**6)
-    lost, again = asyncio.run(killed_and_resumed(tmp_path, 10, random.Random(seed)))
+    lost, again = asyncio.run(killed_and_resumed(record_tried, tmp_path, 10, random.Random(seed)))
     print(f"seed {seed}: in flight at the kills {lost}; asked again {again} of 500")
 
 

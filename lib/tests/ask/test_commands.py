@@ -190,8 +190,8 @@ def test_lint_of_a_good_prompt_is_0_and_of_one_that_leaks_is_1(study, capsys):
 
 @pytest.mark.skipif(bool(missing_extra()), reason=missing_extra() or "")
 def test_serve_prints_where_and_ends_when_told(tmp_path):
-    code = "import sys; from assay.ask.commands import serve; sys.exit(serve(threads=1))"
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "assay", "serve", "--threads", "1"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     lines = [process.stdout.readline() for _ in range(3)]
     url = lines[2].split()[2]
     assert httpx.get(f"{url}/models", trust_env=False).json()["data"][0]["id"] == lines[0].split()[1]

@@ -5,7 +5,7 @@ import asyncio
 import pandas as pd
 import pytest
 
-from assay.ask.replay import DEFAULT_QUESTION, ReplayedClassifier, class_question
+from assay.ask.replay import DEFAULT_QUESTION, ReplayedClassifier, class_question, recorded_states
 from assay.rules import (
     Question,
     QuestionError,
@@ -107,9 +107,29 @@ def test_the_lowest_run_answers():
     assert ask(replayed, "t").answers[DEFAULT_QUESTION].value == "a"
 
 
-def test_two_items_of_one_text_are_refused():
-    with pytest.raises(NotConfigured, match="items '1', '2' have the same text"):
-        ReplayedClassifier(study(text=["same", "same", "other"]))
+def test_items_that_share_a_text_are_asked_about_by_their_ids():
+    several = study(text=["same", "same", "other"])
+    replayed = ReplayedClassifier(several)
+    assert recorded_states(several.items) == {"1": "1", "2": "2", "3": "other"}
+    assert ask(replayed, "1").answers[DEFAULT_QUESTION].value == "a"
+    assert ask(replayed, "2").answers[DEFAULT_QUESTION].value == "unsure"
+    with pytest.raises(Rejected, match="several items have this text"):
+        ask(replayed, "same")
+
+
+def test_an_item_without_a_text_is_asked_about_by_its_id():
+    assert recorded_states(study().items) == {"1": "first text", "2": "second text", "3": "3"}
+
+
+def test_a_text_that_is_the_id_of_another_item_is_refused():
+    with pytest.raises(NotConfigured, match="the text of item '1' is the id of another, '2'"):
+        ReplayedClassifier(study(text=["2", "second text", "other"]))
+
+
+def test_a_recorded_answer_is_what_the_reply_holds_and_none_where_unreadable():
+    replayed = ReplayedClassifier(study())
+    assert replayed.recorded("1") == ask(replayed, "first text").answers[DEFAULT_QUESTION]
+    assert replayed.recorded("3") is None
 
 
 def test_the_router_and_the_shadow_take_recorded_answers():
