@@ -5,12 +5,13 @@ from datetime import UTC, datetime
 
 import pandas as pd
 
+from assay.measure.gates import rounded_down, rounded_up
 from assay.measure.operating import gate_name
 from assay.measure.policies import policy_of
 from assay.measure.tuning import Tuned
 from assay.rules import save_policy
 from assay.show.opening import Opened
-from assay.show.tables import Table
+from assay.show.tables import Format, Table
 from assay.show.words import Words, percent
 
 
@@ -29,7 +30,9 @@ def criterion(tuned: Sequence[Tuned]) -> Table:
                 "items held": f"{min(held):,}" if min(held) == max(held) else f"{min(held):,} to {max(held):,}",
             }
         )
-    return Table(pd.DataFrame(rows), caption="The acceptance criterion, as study.toml fixes it", name="criterion")
+    caption = "The acceptance criterion, as study.toml fixes it"
+    formats = dict.fromkeys(("target", "allowed chance of a false pass"), ".3g")
+    return Table(pd.DataFrame(rows), caption=caption, name="criterion", formats=formats)
 
 
 def certificate_table(tuned: Sequence[Tuned]) -> Table:
@@ -54,7 +57,7 @@ def certificate_table(tuned: Sequence[Tuned]) -> Table:
         for finding in one.certificate.gates
     ]
     caption = "Gates at each series' operating point: exact binomial bounds on one answer per item"
-    formats = dict.fromkeys(("share", "at least", "at most"), ".3f")
+    formats: dict[str, Format] = {"target": ".3g", "share": ".3f", "at least": rounded_down, "at most": rounded_up}
     return Table(pd.DataFrame(rows), caption=caption, name="certificates", formats=formats)
 
 

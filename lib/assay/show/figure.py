@@ -17,7 +17,7 @@ from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
-from assay.show.tables import csv_data, download_link, file_name, html_table
+from assay.show.tables import NOTEBOOK_STYLE, csv_data, download_link, file_name, html_table
 
 _PNG_DOTS_PER_INCH = 160
 _SHORTEST_ALT = 20
@@ -125,7 +125,7 @@ class Figure:
         # On a phone a wide picture scrolls sideways, so the keyboard must reach it.
         wide = f' wide" role="group" tabindex="0" aria-label="{label}' if width > _WIDE else ""
         return (
-            f'<figure class="assay-figure">'
+            f'{NOTEBOOK_STYLE}<figure class="assay-figure">'
             f'<div class="picture{wide}"><img src="{source}" alt="{alt}" width="{width}"></div>'
             f"<figcaption>{html.escape(self.title)}</figcaption>"
             f"<details><summary>The numbers behind this figure</summary>{table}</details>"

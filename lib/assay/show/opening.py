@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from assay.settings import Settings
-from assay.show.tables import html_table
+from assay.show.tables import NOTEBOOK_STYLE, html_table
 from assay.show.words import count, listed
 from assay.study import Study, load_study
 from assay.study.series import Series, each_series
@@ -25,12 +25,15 @@ class Opened:
     series : list of Series
     remarks : tuple of str
         What was restricted and why, a sentence each.
+    unsplit : Study, optional
+        Restricted in all but the part of the split; None where that makes no difference.
     """
 
     whole: Study
     study: Study
     series: list[Series]
     remarks: tuple[str, ...]
+    unsplit: Study | None = None
 
     def _repr_html_(self) -> str:
         study = self.study
@@ -43,21 +46,25 @@ class Opened:
         ]
         paragraphs = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
         frame = study.series()
-        return paragraphs + html_table(
-            frame, caption="The series: answers of one model and prompt with one kind of confidence"
+        return (
+            NOTEBOOK_STYLE
+            + paragraphs
+            + html_table(frame, caption="The series: answers of one model and prompt with one kind of confidence")
         )
 
     def __repr__(self) -> str:
         return f"{self.study.title}: {count(len(self.study.answers), 'answer')} in {len(self.series)} series"
 
 
-def open_study(settings: Settings) -> Opened:
+def open_study(settings: Settings, whole: Study | None = None) -> Opened:
     """Load the study that settings name and restrict it to their model, prompt, confidence, tags and part.
+
+    A study that is loaded already may be given as `whole`.
 
     A study that says its items compare only within a tag (``compare_within``) is restricted to one group of that tag
     unless the settings choose one: the group with the most items of a gated class, then the most items.
     """
-    whole = load_study(settings.study)
+    whole = load_study(settings.study) if whole is None else whole
     if settings.seed is not None and settings.seed != whole.seed:
         remarks = [f"The items are split by seed {settings.seed}, not by the study's own, {whole.seed}."]
         whole = whole.with_seed(settings.seed)
@@ -73,19 +80,19 @@ def open_study(settings: Settings) -> Opened:
             f"Items compare only within a {within}: this looks at {sizes.index[0]} ({count(int(sizes.iloc[0]), 'item')}); "
             f"left for a run of their own: {listed(others)}."
         )
-    study = whole.select(
+    unsplit = whole.select(
         model=settings.model,
         prompt=settings.prompt,
         elicitation=settings.elicitation,
         calibration=settings.calibration,
         tags=tags or None,
-        part=None if settings.part == "all" else settings.part,
     )
+    study = unsplit if settings.part == "all" else unsplit.select(part=settings.part)
     if settings.part != "all":
         remarks.append(f"Only the {settings.part} part of the study's split: {count(len(study.items), 'item')}.")
     for row in whole.excluded.itertuples():
         remarks.append(f"Left out of {row.source}: {row.count:,} ({row.reason}).")
-    return Opened(whole, study, each_series(study), tuple(remarks))
+    return Opened(whole, study, each_series(study), tuple(remarks), None if study is unsplit else unsplit)
 
 
 def _groups(study: Study, tag: str) -> pd.Series:

@@ -24,10 +24,11 @@ from assay.show.style import (
     panels,
     unit_square,
 )
-from assay.show.words import percent
+from assay.show.words import Words, percent
 
 MOST_PANELS = 16
 HISTOGRAM_BINS = 20
+NOTHING_READABLE = Words("No series has an answer that can be read, so there is no confidence to look at.")
 
 
 def draw_reliability(axes: Axes, curve: BinnedCurve, corp: CorpCurve) -> Axes:
@@ -64,8 +65,10 @@ def draw_histogram(axes: Axes, judged: Judged) -> Axes:
     return axes
 
 
-def reliability(reports: Sequence[CalibrationReport]) -> Figure:
-    """The reliability of each series, a panel each."""
+def reliability(reports: Sequence[CalibrationReport]) -> Figure | Words:
+    """The reliability of each series, a panel each; words where no series has an answer that can be read."""
+    if not reports:
+        return NOTHING_READABLE
     shown = reports[:MOST_PANELS]
     tables = []
     with house_style():
@@ -99,8 +102,10 @@ def reliability(reports: Sequence[CalibrationReport]) -> Figure:
     return Figure(drawing, title=title, alt=alt, table=table[["series", *table.columns[:-1]]], name="reliability")
 
 
-def histograms(reports: Sequence[CalibrationReport]) -> Figure:
-    """How often each confidence was stated by right and by wrong answers, a panel per series."""
+def histograms(reports: Sequence[CalibrationReport]) -> Figure | Words:
+    """How often each confidence was stated by right and by wrong answers, a panel per series; words where there is none."""
+    if not reports:
+        return NOTHING_READABLE
     shown = reports[:MOST_PANELS]
     edges = np.linspace(0, 1, HISTOGRAM_BINS + 1)
     tables = []

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
+from assay.measure.binomial import FAIL, PASS, UNDECIDED
 from assay.measure.decide import decide_table
 from assay.measure.figures import confusion, decision_figures, misroutes
 from assay.measure.operating import gate_name, named_figures, worst_slack
@@ -19,6 +20,10 @@ STEPS = (-0.10, -0.05, 0.0, 0.05, 0.10)
 """How far around the operating point the sensitivity table looks, in thresholds and in tie margins."""
 
 MOST_CLASSES = 12
+MOST_PAIRS = 25
+FEW = 3
+
+VERDICT_WORDS = {PASS: "Certified", UNDECIDED: "Undecided", FAIL: "Failed"}
 
 
 def evaluated(opened: Opened) -> Table:
@@ -47,11 +52,23 @@ def evaluated(opened: Opened) -> Table:
 
 
 def verdicts(tuned: Sequence[Tuned]) -> Words:
-    """Say the verdict of each series; those with the same words are said together."""
-    about: dict[str, list[str]] = {}
-    for one in tuned:
-        about.setdefault(one.certificate.reason, []).append(one.series.name)
-    return Words(*(f"{'; '.join(names)}: {reason}" for reason, names in about.items()))
+    """Say the verdict of each series; of many with one verdict, how many there are and the one that leads them."""
+    paragraphs = []
+    for verdict in (PASS, UNDECIDED, FAIL):
+        alike = [one for one in tuned if one.certificate.verdict == verdict]
+        about: dict[str, list[str]] = {}
+        for one in alike:
+            about.setdefault(one.certificate.reason, []).append(one.series.name)
+        if len(about) <= FEW:
+            paragraphs += [f"{listed(names, most=20)}: {reason}" for reason, names in about.items()]
+            continue
+        first = max(alike, key=_merit)
+        leads = "With the most coverage" if verdict == PASS else "Closest to its gates"
+        paragraphs.append(
+            f"{VERDICT_WORDS[verdict]}: {len(alike)} of {count(len(tuned), 'series', 'series')}, each with its bounds in the "
+            f"table. {leads}, {first.series.name}: {first.certificate.reason}"
+        )
+    return Words(*paragraphs)
 
 
 def selection(tuned: Sequence[Tuned], opened: Opened) -> Words:
@@ -118,15 +135,13 @@ def leading_words(chosen: Sequence[Tuned], tuned: Sequence[Tuned]) -> Words:
 
 
 def decisions(one: Tuned) -> Table:
-    """Decisions by label with counts; the rarest classes are pooled where there are many."""
-    decided = decide_table(one.table, one.threshold, one.tie_margin)
-    counts = confusion(one.table, decided)
-    keep = list(counts.sum(axis=1).sort_values(ascending=False).index[:MOST_CLASSES])
-    if len(counts) > MOST_CLASSES or counts.shape[1] > MOST_CLASSES + 1:
-        abstain = one.table.taxonomy.abstain
-        rows = counts.index.map(lambda name: name if name in keep else "other classes")
-        columns = counts.columns.map(lambda name: name if name in (*keep, abstain) else "other classes")
-        counts = counts.groupby(rows).sum().T.groupby(columns).sum().T
+    """Decisions by label with counts, abstentions last; of many classes, the pairs that are confused most."""
+    counts = confusion(one.table, decide_table(one.table, one.threshold, one.tie_margin))
+    abstain = one.table.taxonomy.abstain
+    if len(counts) > MOST_CLASSES:
+        return _confused(one, counts, abstain)
+    last = [abstain] if abstain in counts.columns else []
+    counts = counts[[name for name in counts.columns if name not in last] + last]
     frame = counts.reset_index(names="label")
     frame["all"] = frame.drop(columns="label").sum(axis=1)
     caption = f"What was decided (columns) for items of each label (rows): {one.series.name}, counts of answers"
@@ -143,15 +158,17 @@ def dangerous(one: Tuned, opened: Opened) -> Table | Words:
     frame = pd.DataFrame(
         {
             "item": found["item_id"],
-            "run": found["run"],
             "text": text.where(text != "", "(the data hold no text)"),
             "label": found["label"],
             "model said": found["predicted"],
-            "confidence": found["confidence"],
             "decision": found["decision"],
+            "confidence": found["confidence"],
             "reasons": [", ".join(reasons) or "none" for reasons in found["reasons"]],
+            "run": found["run"],
         }
     )
+    if not one.series.repeated:
+        frame = frame.drop(columns="run")
     caption = f"Dangerous misroutes: {one.series.name}, {len(frame):,} of {len(one.table):,} answers"
     return Table(frame, caption=caption, name="misroutes", max_rows=60, formats={"confidence": ".2f"})
 
@@ -289,6 +306,23 @@ def headline(tuned: Sequence[Tuned]) -> str:
         )
     verdict = "FAIL" if all(one.certificate.verdict == "fail" for one in tuned) else "UNDECIDED"
     return f"{verdict}: no policy is certified in {count(len(tuned), 'series', 'series')}"
+
+
+def _confused(one: Tuned, counts: pd.DataFrame, abstain: str) -> Table:
+    """One row for each label and each other class decided for it, the most frequent first."""
+    long = counts.rename_axis("label").reset_index().melt("label", var_name="decided", value_name="answers")
+    of_label = long["label"].map(counts.sum(axis=1))
+    wrong = long["label"] != long["decided"]
+    acted = long["decided"] != abstain
+    right, asked = (int(long.loc[rows, "answers"].sum()) for rows in (~wrong & acted, ~acted))
+    frame = long.assign(**{"of the label's answers": long["answers"] / of_label})[wrong & acted & (long["answers"] > 0)]
+    frame = frame.sort_values(["answers", "label", "decided"], ascending=[False, True, True], ignore_index=True)
+    caption = (
+        f"Classes taken for another, the most frequent first: {one.series.name}, {int(frame['answers'].sum()):,} of "
+        f"{len(one.table):,} answers ({right:,} are decided right, {asked:,} abstain)"
+    )
+    formats = {"of the label's answers": ".1%"}
+    return Table(frame, caption=caption, name="decisions", formats=formats, max_rows=MOST_PAIRS)
 
 
 def _merit(one: Tuned) -> tuple[bool, float, float]:

@@ -11,15 +11,37 @@ import io
 import math
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import pandas as pd
 
-Format = str | Callable[[object], str]
+Format = str | Callable[[Any], str]
 
 # The last four are full-width forms, which some spreadsheets read like the plain ones.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 _NOTHING = "–"
 _SHORT = 24  # characters; a column of no more is not broken over lines
+_LONG = 60  # characters; a column of more gets room to be read
+
+NOTEBOOK_STYLE = (
+    "<style>"
+    ".table-region{overflow-x:auto;line-height:1.4;margin:.75em 0}"
+    ".table-region.table-region table{border-collapse:collapse;border:0;margin:0;table-layout:auto;font-size:inherit;"
+    "font-variant-numeric:tabular-nums lining-nums}"
+    ".table-region.table-region caption{caption-side:top;text-align:left;font-weight:600;padding:0 0 .5em;color:inherit}"
+    ".table-region.table-region tr,.table-region.table-region tbody tr:nth-child(odd){background:none}"
+    ".table-region.table-region th,.table-region.table-region td{padding:.3em 1em .3em 0;text-align:left;"
+    "vertical-align:top;border:0;border-top:1px solid #8886;max-width:34rem;line-height:1.4;white-space:normal}"
+    ".table-region.table-region thead th{vertical-align:bottom;border-bottom:1px solid;font-weight:600}"
+    ".table-region.table-region tbody th{font-weight:500}"
+    ".table-region.table-region .number.number{text-align:right}"
+    ".table-region.table-region tbody .number,.table-region.table-region tbody .short{white-space:nowrap}"
+    "figure.assay-figure{margin:.75em 0;line-height:1.4}"
+    ".assay-figure .picture{overflow-x:auto}.assay-figure img{max-width:100%;height:auto}"
+    ".assay-figure figcaption{font-weight:600;margin:.5em 0}"
+    "</style>"
+)
+"""The look of tables and figures where a notebook has its own ideas of them; a page drops it and has a style for all."""
 
 
 class Table:
@@ -67,7 +89,7 @@ class Table:
     def _repr_html_(self) -> str:
         table = html_table(self.frame, caption=self.caption, formats=self.formats, max_rows=self.max_rows)
         link = download_link("CSV", f"{self.name}.csv", csv_data(self.frame), "text/csv", of=self.caption)
-        return f'<div class="assay-table">{table}<p class="assay-downloads">Download: {link}</p></div>'
+        return f'{NOTEBOOK_STYLE}<div class="assay-table">{table}<p class="assay-downloads">Download: {link}</p></div>'
 
 
 def html_table(
@@ -198,7 +220,8 @@ class _Column:
         if pd.api.types.is_numeric_dtype(values) and not pd.api.types.is_bool_dtype(values):
             self.kind = ' class="number"'
         else:
-            self.kind = ' class="short"' if all(len(text) <= _SHORT for text in self.texts) else ""
+            longest = max(map(len, self.texts), default=0)
+            self.kind = ' class="short"' if longest <= _SHORT else ' class="long"' if longest > _LONG else ""
 
 
 def _cell(column: _Column, text: str, heads_row: bool) -> str:

@@ -56,6 +56,12 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
 
 
+def span(shares: Sequence[float]) -> str:
+    """Write the least and the greatest of some shares: ``12.0 % to 98.1 %``, once where they are the same."""
+    low, high = percent(min(shares)), percent(max(shares))
+    return low if low == high else f"{low} to {high}"
+
+
 def sentence(text: str) -> str:
     """Give a text a capital and a full stop."""
     text = text.strip()

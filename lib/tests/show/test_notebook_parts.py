@@ -102,6 +102,50 @@ def test_every_figure_of_notebook_20_states_its_type_axes_and_count(draw):
     assert len(figure.table)
 
 
+def test_a_margin_that_changes_nothing_is_said_and_not_drawn():
+    opened = make_study(items=60)
+    opened.study.answers["alternatives"] = None
+    tuned = tune_all(Opened(opened.whole, opened.study, each_series(opened.study), ()))
+    for draw in (thresholds.along_margin, thresholds.margin_price):
+        assert "No tie margin changes any decision" in str(draw(tuned))
+
+
+def test_the_table_behind_a_line_has_the_points_at_which_it_changes_and_no_others():
+    one = tune_all(make_study(items=60, wrong=0.1))[0]
+    table = thresholds.along_threshold([one]).table
+    values = ["estimate", "low", "high", "answers"]
+    for name, rows in table.groupby("figure"):
+        assert (rows[values].fillna(-1).diff().iloc[1:] != 0).any(axis=1).all(), name
+        full = one.along_threshold[one.along_threshold["figure"] == name].set_index("threshold")[values]
+        held = rows.set_index("threshold, from")[values].reindex(full.index, method="ffill")
+        pd.testing.assert_frame_equal(held, full, check_dtype=False)
+
+
+def test_many_series_with_one_verdict_are_counted_and_the_nearest_is_told():
+    opened = make_study(wrong=0.3, models=tuple(f"m{number}" for number in range(6)))
+    tuned = tune_all(opened, threshold=0.0, tie_margin=0.0)
+    (words,) = review.verdicts(tuned).paragraphs
+    nearest = max(tuned, key=lambda one: one.certificate.gates[0].estimate)
+    assert words.startswith("Failed: 6 of 6 series, each with its bounds in the table.")
+    assert f"Closest to its gates, {nearest.series.name}: " in words
+
+
+def test_of_many_classes_the_pairs_confused_most_are_listed():
+    names = [f"class {number}" for number in range(14)]
+    rows = [(name, name) for name in names] * 2 + [("class 1", "class 2")] * 3 + [("class 4", "class 5")]
+    frame = pd.DataFrame(rows, columns=["label", "predicted"]).assign(confidence=0.9)
+    gates = (Gate("accepted_accuracy", (), 0.5),)
+    taxonomy = Taxonomy(tuple(LabelClass(name) for name in names), "ask", gates=gates)
+    study = Study.from_frame(frame, taxonomy=taxonomy)
+    table = review.decisions(tune_all(Opened(study, study, each_series(study), ()), threshold=0.0, tie_margin=0.0)[0])
+    assert table.frame[["label", "decided", "answers"]].to_numpy().tolist() == [
+        ["class 1", "class 2", 3],
+        ["class 4", "class 5", 1],
+    ]
+    assert table.frame["of the label's answers"].tolist() == [3 / 5, 1 / 3]
+    assert "28 are decided right, 0 abstain" in table.caption
+
+
 @pytest.mark.parametrize("draw", [calibration.reliability, calibration.histograms])
 def test_every_figure_of_notebook_10_states_its_type_axes_and_count(draw):
     opened = make_study(items=60, wrong=0.2, models=("m1", "m2"))
@@ -150,7 +194,7 @@ def test_series_with_the_same_verdict_are_said_together():
     opened = make_study(items=40, models=("m1", "m2"))
     words = review.verdicts(tune_all(opened))
     assert len(words.paragraphs) == 1
-    assert words.paragraphs[0].startswith("m1; m2: Undecided: too few labels.")
+    assert words.paragraphs[0].startswith("m1 and m2: Undecided: too few labels.")
 
 
 def test_a_study_that_compares_within_a_tag_opens_the_group_that_says_most_about_the_gates():

@@ -1,9 +1,8 @@
 """Pages that stand alone, and the index of a report."""
 
 import json
-import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -12,20 +11,11 @@ import nbformat
 import pytest
 from nbformat import v4
 
-from assay.show.pages import IndexEntry, index_page, notebook_page
+from assay.show.index import IndexEntry, index_page
+from assay.show.pages import notebook_page
 
 SCRIPT = "<script>document.title = 'run'</script>"
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-CHROMIUM = "/usr/bin/chromium"
-QUIET = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 
 
 class Loads(HTMLParser):
@@ -197,38 +187,12 @@ def sample_pages(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [folder / "sample.html", folder / "index.html"]
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """Start Chromium, or skip where there is none (with ASSAY_REQUIRE_BROWSER=1: fail)."""
-    if not Path(CHROMIUM).exists():
-        if os.environ.get("ASSAY_REQUIRE_BROWSER") == "1":
-            pytest.fail(f"ASSAY_REQUIRE_BROWSER is set and there is no {CHROMIUM}")
-        pytest.skip(f"there is no {CHROMIUM}")
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-        yield chromium
-        chromium.close()
-
-
 @pytest.mark.parametrize("width", [360, 1280])
 def test_a_page_opens_without_the_network_and_fits_the_screen(
-    browser: Any, sample_pages: list[Path], width: int
+    opens_alone: Callable[[Path, int], None], sample_pages: list[Path], width: int
 ) -> None:
     for path in sample_pages:
-        with browser.new_context(viewport={"width": width, "height": 800}, offline=True) as context:
-            page = context.new_page()
-            said: list[str] = []
-            asked: list[str] = []
-            page.on("console", lambda message, said=said: said.append(message.text))
-            page.on("pageerror", lambda error, said=said: said.append(str(error)))
-            page.on("request", lambda request, asked=asked: asked.append(request.url))
-            page.goto(path.as_uri())
-            assert said == []
-            assert asked == [path.as_uri()]
-            assert page.evaluate("document.documentElement.scrollWidth") <= width
-            assert page.evaluate("[...document.images].every(image => image.naturalWidth > 0)")
+        opens_alone(path, width)
 
 
 def test_a_page_prints_on_a4(browser: Any, sample_pages: list[Path]) -> None:
@@ -240,23 +204,11 @@ def test_a_page_prints_on_a4(browser: Any, sample_pages: list[Path]) -> None:
     assert {(round(right), round(top)) for _, _, right, top in boxes} <= {(595, 842), (596, 842), (595, 841)}
 
 
-def test_no_accessibility_rule_is_broken_seriously(browser: Any, sample_pages: list[Path]) -> None:
-    axe = os.environ.get("ASSAY_AXE", "")
-    if not Path(axe).is_file():
-        if os.environ.get("ASSAY_REQUIRE_BROWSER") == "1":
-            pytest.fail("ASSAY_REQUIRE_BROWSER is set and ASSAY_AXE names no axe.min.js")
-        pytest.skip("ASSAY_AXE names no axe.min.js")
+def test_no_accessibility_rule_is_broken_seriously(
+    serious_violations: Callable[[Path], list[str]], sample_pages: list[Path]
+) -> None:
     for path in sample_pages:
-        # The page's own policy would keep the checker out.
-        with browser.new_context(bypass_csp=True) as context:
-            page = context.new_page()
-            page.goto(path.as_uri())
-            page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
-            page.evaluate(Path(axe).read_text(encoding="utf-8"))
-            found = page.evaluate("axe.run()")
-        serious = [one["id"] for one in found["violations"] if one["impact"] in ("serious", "critical")]
-        assert serious == []
-        assert len(found["passes"]) > 20
+        assert serious_violations(path) == []
 
 
 def test_attacks_in_results_do_nothing_in_a_real_browser(browser: Any, tmp_path: Path) -> None:

@@ -66,7 +66,7 @@ def test_what_is_not_found_is_given_its_size(of_claims):
     assert "No detectable difference at this size in any of 10 pairs" in said
     assert "would show a true difference of" in said
     assert "among the 10 tests" in said
-    assert show.headline(of_claims) == "no detectable difference in accuracy at this size in any of 10 pairs"
+    assert show.headline(of_claims) == "No detectable difference in accuracy at this size in any of 10 pairs"
 
 
 def test_the_headline_names_the_pair_most_apart(apart):
@@ -76,7 +76,7 @@ def test_the_headline_names_the_pair_most_apart(apart):
 def test_the_headline_counts_the_pairs_of_every_primary_metric():
     said = show.headline(compare(study(good=0.9, poor=0.6), primary=["auroc", "accuracy"]))
     assert said.startswith(
-        "no detectable difference in AUROC at this size in the one pair; the one pair differs in accuracy; most"
+        "No detectable difference in AUROC at this size in the one pair; the one pair differs in accuracy; most"
     )
 
 

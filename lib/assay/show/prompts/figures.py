@@ -57,10 +57,10 @@ def ranking(comparison: Comparison, metric: Metric | None = None) -> Figure | Wo
         for group, ranked in zip(groups, members, strict=True)
     ]
     title = f"First by {metric.name}: {listed(first)}; whether that is more than chance, the pairs tell"
-    items = sorted({one.items for each in members for one in each})
+    items = {one.items for each in members for one in each}
     alt = (
         f"Points with 95 % interval bars, one row per variant, best on top, one panel per group ({len(groups)}): "
-        f"{metric.name} across. n = {' or '.join(f'{n:,}' for n in items)} items. {title}."
+        f"{metric.name} across. n = {_either(items)} items. {title}."
     )
     return Figure(drawing, title=title, alt=alt, table=pd.DataFrame(rows), name="ranking")
 
@@ -131,7 +131,8 @@ def matrix(comparison: Comparison, metric: Metric | None = None) -> Figure | Wor
     alt = (
         f"Square tables, one per group ({len(groups)}), variants down and across, best first; each cell holds row less column "
         f"in {of_metric(metric)}, and says better or worse where a difference was found after adjustment; the "
-        f"diagonal holds each variant's own figure. {title}."
+        f"diagonal holds each variant's own figure. n = "
+        f"{_either({pair.items for pair in comparison.pairs if pair.group in groups})} items. {title}."
     )
     return Figure(drawing, title=title, alt=alt, table=pd.DataFrame(rows), name="differences")
 
@@ -244,3 +245,7 @@ def _verdict_key() -> list[Patch]:
         for word, (shade, hatch) in _FOUND.items()
     ]
     return [*found, Patch(facecolor="white", edgecolor="#999999", label="no detectable difference at this size")]
+
+
+def _either(counts: set[int]) -> str:
+    return " or ".join(f"{number:,}" for number in sorted(counts))

@@ -66,14 +66,16 @@ def equal_safety_words(safety: EqualSafety) -> Words:
 def headline(comparison: Comparison) -> str:
     """Return one sentence for the index of a report: how many pairs differ, and which is most apart."""
     parts = [tally(comparison, metric) for metric in comparison.primary if _tested(comparison, metric)]
+    opened = "; ".join(parts)
+    opened = opened[:1].upper() + opened[1:]
     for metric in comparison.primary:
         found = [(pair, one) for pair, one in _tested(comparison, metric) if one.verdict in (BETTER, WORSE)]
         if found:
             pair, one = max(found, key=lambda each: abs(each[1].difference))
             first, second = (pair.a, pair.b) if one.verdict == BETTER else (pair.b, pair.a)
             apart = with_unit(metric, gap(metric, abs(one.difference)))
-            return f"{'; '.join(parts)}; most apart: {first} is better than {second}{_in(pair.group)} by {apart}"
-    return "; ".join(parts) or NOTHING
+            return f"{opened}; most apart: {first} is better than {second}{_in(pair.group)} by {apart}"
+    return opened or NOTHING
 
 
 def tally(comparison: Comparison, metric: Metric) -> str:
