@@ -4,14 +4,17 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
+FUZZ_SECONDS ?= 600
 # Compiled once here, imported many times later: kernels start in seconds instead of a quarter of a minute.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup local peers collect-local lock report test test-long lab bench lint clean
+.PHONY: help setup local peers collect-local lock report test test-long fuzz table lab bench lint clean
 
 help:
 	@echo "make report     run every notebook on every shipped study into reports/index.html"
 	@echo "make test       run the tests; make test-long adds the simulations"
+	@echo "make fuzz       throw ten minutes of made-up input at every reader (FUZZ_SECONDS=60: one)"
+	@echo "make table      count again what the tests try, in lib/tests/README.md"
 	@echo "make collect-local  ask the embedded model 20 questions; needs no key"
 	@echo "make lab        open JupyterLab in notebooks/"
 	@echo "make bench      print the benchmark table"
@@ -48,10 +51,21 @@ report: setup
 	$(BIN)/assay report
 
 test: setup
-	$(BIN)/python -m pytest -c lib/pyproject.toml --rootdir lib lib/tests -n 2
+	$(BIN)/python -m pytest -c lib/pyproject.toml --rootdir lib lib/tests -n 2 --dist loadgroup
 
 test-long: setup
-	$(BIN)/python -m pytest -c lib/pyproject.toml --rootdir lib lib/tests -n 2 -m "long or not long"
+	$(BIN)/python -m pytest -c lib/pyproject.toml --rootdir lib lib/tests -n 2 --dist loadgroup -m "long or not long"
+
+# What fuzzing needs has wheels for Linux alone.
+$(VENV)/.stamp-fuzz: $(STAMP)
+	$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode -c lib/requirements.lock -e 'lib[fuzz]'
+	touch $@
+
+fuzz: $(VENV)/.stamp-fuzz
+	$(BIN)/python lib/tests/fuzz --seconds $(FUZZ_SECONDS)
+
+table: $(VENV)/.stamp-fuzz
+	$(BIN)/python -m pytest -c lib/pyproject.toml --rootdir lib lib/tests -n 2 --dist loadgroup -m "long or not long" --tried-table
 
 lab: setup
 	$(BIN)/jupyter lab --notebook-dir notebooks

@@ -11,6 +11,10 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Final
+
+SHORTEST_SECRET: Final = 8
+"""Letters of the shortest value that is blanked; a shorter one would blank ordinary words."""
 
 _TELLING_NAME = re.compile(
     r"(?:^|[_\-.])(?:api_?key|access_?key|private_?key|key|token|secret|passwd|password|passphrase|credentials?|auth|bearer)$",
@@ -39,7 +43,6 @@ _IN_CONTEXT = re.compile(
 _ENCODED = re.compile(r"([A-Za-z0-9+/]{400,}={0,2})")
 
 _LONG_RUN = re.compile(r"[A-Za-z0-9]{24,}")
-_SHORTEST_SECRET = 8
 _REMOVED = "[key removed]"
 
 
@@ -95,7 +98,7 @@ def _environment_secrets(environment: Mapping[str, str]) -> list[str]:
     found = {
         value.strip()
         for name, value in environment.items()
-        if _TELLING_NAME.search(name) and len(value.strip()) >= _SHORTEST_SECRET
+        if _TELLING_NAME.search(name) and len(value.strip()) >= SHORTEST_SECRET
     }
     return sorted(found, key=len, reverse=True)
 

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
 
@@ -187,7 +188,7 @@ def test_a_write_that_fails_leaves_nothing(tmp_path: Path) -> None:
     assert [file.name for file in tmp_path.iterdir()] == ["folder"]
 
 
-def test_a_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
+def test_a_killed_writer_leaves_the_old_or_the_new_file(record_tried: Callable[..., None], tmp_path: Path) -> None:
     target = tmp_path / "file"
     code = (
         "import sys, itertools; from pathlib import Path; from assay.files import write_whole\n"
@@ -199,4 +200,6 @@ def test_a_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
         os.kill(writer.pid, signal.SIGKILL)
         writer.wait()
         content = target.read_bytes() if target.exists() else b"A" * 200_000
-        assert content in (b"A" * 200_000, b"B" * 200_000)
+        whole = content in (b"A" * 200_000, b"B" * 200_000)
+        record_tried("kills of a process that writes a file whole", 1, lost=int(not whole))
+        assert whole

@@ -1,0 +1,28 @@
+"""One target under the coverage-guided fuzzer: `python guided.py TARGET [libFuzzer's arguments]`; see `runner`."""
+
+import logging
+import sys
+import warnings
+from pathlib import Path
+
+import atheris
+
+# Instrumented as they are imported: the package, and the readers of the standard library that it relies on.
+with atheris.instrument_imports(include=["assay", "json", "tomllib", "yaml"]):
+    sys.path.insert(0, str(Path(__file__).parent))
+    from modules import load
+
+    targets = load("targets").TARGETS
+
+
+def main() -> None:
+    """Hand the target to the fuzzer, which ends the process."""
+    logging.disable(logging.CRITICAL)
+    warnings.simplefilter("error")
+    name = sys.argv.pop(1)
+    atheris.Setup(sys.argv, atheris.instrument_func(targets[name]))
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""Every command, misused in every way that it can be: exit code 2, one line, no traceback, nothing printed or left.
+
+Here are the ways that all commands share; what is peculiar to one stands with its own tests.
+"""
+
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from repositories import TESTS, make_repository
+
+from assay.__main__ import COMMANDS, main
+
+KEY = "sk-test-EXAMPLE-0000-not-a-real-key"
+COLLECT = ("collect", "small", "--prompt", "good", "--base-url", "http://127.0.0.1:9/v1")
+GOOD_COLLECT = (*COLLECT, "--model", "m")
+POLICY = '{"format": "assay-policy"}'
+
+RUN = ("run", "20_thresholds", "-p", "study=small")
+COUNT = ("count", "counted.parquet", "--taxonomy", "small")
+NEW = ("--from", "answers.csv")
+UNKNOWN_STUDY = "there is no study '?smalls'?.*did you mean '?small"
+MISUSES = {
+    # an unknown study
+    ("run", "unknown study"): (["run", "20_thresholds", "-p", "study=smalls"], UNKNOWN_STUDY),
+    ("report", "unknown study"): (["report", "smalls"], UNKNOWN_STUDY),
+    ("grid", "unknown study"): (["grid", "unknown.yaml"], UNKNOWN_STUDY),
+    ("count", "unknown study"): (["count", "counted.parquet", "--taxonomy", "smalls"], UNKNOWN_STUDY),
+    ("collect", "unknown study"): (["collect", "smalls", "--prompt", "good", "--model", "m"], UNKNOWN_STUDY),
+    ("lint", "unknown study"): (["lint", "good", "--study", "smalls"], UNKNOWN_STUDY),
+    ("new", "a study that is there"): (["new", "small", *NEW], "there is a study 'small' already"),
+    # an output that cannot be written
+    ("run", "unwritable output"): ([*RUN, "--output", "file/o.ipynb"], "cannot write file/o"),
+    ("run", "unwritable page"): ([*RUN, "--html", "file/o.html"], "cannot write file/o"),
+    ("run", "unwritable record"): ([*RUN, "-p", "record=file/r.json"], "cannot write file/r"),
+    ("run", "output a folder"): ([*RUN, "--html", "data"], "cannot write data: it is a folder"),
+    ("grid", "unwritable output"): (["grid", "good.yaml", "--output", "file/t.csv"], r"file/t\.csv: (Not a|File exists)"),
+    ("results", "unwritable output"): (["results", "record.json", "--output", "file/t.csv"], "file/t.csv: (Not|File)"),
+    ("count", "unwritable output"): (
+        [*COUNT, "--output", "file/c.json"], r"file/c\.json: (Not a|File exists)"
+    ),
+    ("collect", "unwritable store"): ([*GOOD_COLLECT, "--store", "file/s.sqlite"], "file/s.sqlite: cannot be opened"),
+    ("collect", "unwritable export"): ([*GOOD_COLLECT, "--export", "file/e.parquet"], r"file/e\.parquet: (Not a|File exists)"),
+    ("collect", "store no store"): ([*GOOD_COLLECT, "--store", "good.yaml"], "good.yaml: not a store of answers"),
+    # a value of the wrong type
+    ("run", "wrong type"): ([*RUN, "-p", "grid=x"], "grid must be a whole number"),
+    ("run", "time no number"): (["run", "20_thresholds", "--cell-timeout", "x"], "invalid float value: 'x'"),
+    ("report", "wrong type"): (["report", "small", "--workers", "x"], "must be a whole number from 1, got 'x'"),
+    ("report", "no time"): (["report", "small", "--run-timeout", "0"], "run_timeout must be a number of seconds above 0"),
+    ("grid", "wrong type"): (["grid", "wrong.yaml"], "grid must be a whole number from 11 to 1001, got 'x'"),
+    ("results", "wrong ending"): (["results", "record.json", "--output", "t.xlsx"], "--output must end in .csv or .parquet"),
+    ("count", "wrong type"): ([*COUNT, "--threshold", "x"], "invalid float value: 'x'"),
+    ("count", "wrong ending"): ([*COUNT, "--output", "c.csv"], "--output must end in"),
+    ("collect", "wrong type"): ([*GOOD_COLLECT, "--limit", "x"], "must be a whole number from 1, got 'x'"),
+    ("collect", "no money"): ([*GOOD_COLLECT, "--max-cost", "x"], "--max-cost must be a number of US dollars"),
+    ("serve", "wrong type"): (["serve", "--port", "x"], "invalid int value: 'x'"),
+    ("serve", "no port"): (["serve", "--port", "70000"], "port must be a whole number from 0 to 65535|is not installed"),
+    ("new", "wrong type"): (["new", "mine", *NEW, "--scale", "x"], "invalid int value: 'x'|invalid choice"),
+    ("new", "no gate"): (["new", "mine", *NEW, "--gate", "x"], r"must be METRIC\[:CLASS\]=TARGET"),
+    ("check", "wrong type"): (["check", "policy.json", "answers.csv", "--allow"], "expected one argument"),
+    ("lint", "no prompt"): (["lint"], "the following arguments are required: prompt"),
+    # a file that is not there
+    ("run", "missing file"): (["run", "nowhere.ipynb"], "no notebook 'nowhere.ipynb'"),
+    ("grid", "missing file"): (["grid", "nowhere.yaml"], "no grid 'nowhere.yaml'"),
+    ("results", "missing file"): (["results", "nowhere.json"], "nowhere.json: no such file or folder"),
+    ("count", "missing file"): (["count", "nowhere.parquet", "--taxonomy", "small"], "nowhere.parquet"),
+    ("collect", "missing file"): (["collect", "small", "--prompt", "nowhere.toml", "--model", "m"], "no such file"),
+    ("collect", "missing prices"): ([*GOOD_COLLECT, "--prices", "nowhere.json"], "nowhere.json: No such file"),
+    ("collect", "missing model"): ([*COLLECT[:4], "--gguf", "nowhere.gguf"], "nowhere.gguf: cannot be read|is not installed"),
+    ("serve", "missing file"): (["serve", "--gguf", "nowhere.gguf"], "nowhere.gguf: cannot be read|is not installed"),
+    ("new", "missing file"): (["new", "mine", "--from", "nowhere.csv"], "nowhere.csv"),
+    ("check", "missing file"): (["check", "nowhere.json", "answers.csv"], "nowhere.json"),
+    ("check", "missing answers"): (["check", "policy.json", "nowhere.csv"], "policy|nowhere.csv"),
+    ("lint", "missing file"): (["lint", "nowhere.toml"], "nowhere.toml"),
+    # no kernel
+    ("run", "no kernel"): ([*RUN, "--kernel", "nope"], "asks for kernel 'nope', which is not"),
+    ("run", "kernel of the notebook"): (["run", "no_kernel"], "asks for kernel 'nope', which is not installed"),
+    ("grid", "no kernel"): (["grid", "no_kernel.yaml"], "run 1 of 1: .*asks for kernel 'nope'|leaves no record"),
+    # a study whose study.toml is broken
+    ("run", "broken study"): (["run", "loads", "-p", "study=broken"], r"^assay: broken/study\.toml.*TOML"),
+    ("collect", "broken study"): (["collect", "broken", "--prompt", "good", "--model", "m"], r"broken/study\.toml.*TOML"),
+    ("count", "broken study"): (["count", "counted.parquet", "--taxonomy", "broken"], r"TOML"),
+    ("lint", "broken study"): (["lint", "data/broken/good.toml"], r"broken/study\.toml.*TOML"),
+    ("report", "broken settings"): (["report", "settings"], "settings/report.toml: 20_thresholds may not set record"),
+    # a name that leads elsewhere
+    ("new", "name with .."): (["new", "../mine", *NEW], "a study is named by up to 64 letters"),
+    ("new", "absolute name"): (["new", "/mine", *NEW], "a study is named by up to 64 letters"),
+    ("new", "name .."): (["new", "..", *NEW], "a study is named by up to 64 letters"),
+    ("new", "name of a folder of reports"): (["new", "records", *NEW], "is the name of a folder of reports"),
+    ("collect", "name with .."): (["collect", "../small", "--prompt", "good", "--model", "m"], "there is no study '../small'"),
+    ("report", "name with .."): (["report", "../small"], "there is no study '../small'"),
+    ("run", "name with a null"): (["run", "20_thresholds", "-p", "study=a\0b"], "there is no study"),
+    ("run", "name without end"): (["run", "20_thresholds", "-p", f"study={'x' * 5000}"], "name too long|there is no study"),
+    # a key where none may be
+    ("run", "key"): (["run", "20_thresholds", "-p", f"model={KEY}"], "looks like a key"),
+    ("collect", "key"): ([*COLLECT, "--model", KEY], "looks like a key"),
+    ("collect", "password"): ([*COLLECT[:4], "--model", "m", "--base-url", "http://me:EXAMPLE@x.example"], "no user, password"),
+    ("new", "key"): (["new", "mine", *NEW, "--model", KEY], "looks like a key"),
+    ("new", "key as title"): (["new", "mine", *NEW, "--title", KEY], "looks like a key"),
+    ("grid", "key"): (["grid", "key.yaml"], "looks like a key"),
+    **{(name, "unknown option"): ([name, "--frobnicate", KEY], "unrecognized arguments|are required") for name in (
+        "new", "run", "report", "grid", "results", "count", "check", "collect", "serve", "lint"
+    )},
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a repository with all that the misuses name, once."""
+    root = make_repository(tmp_path_factory.mktemp("misuse") / "r", studies=("small", "broken", "settings"))
+    (root / "file").write_text("a file where a folder should be")
+    (root / "data" / "broken" / "study.toml").write_text('title = = "no TOML"')
+    (root / "data" / "settings" / "report.toml").write_text('[20_thresholds]\nrecord = "../../elsewhere.json"\n')
+    source = json.loads((TESTS / "notebooks" / "20_thresholds.ipynb").read_text())
+    source["cells"][2]["source"] = "from assay.study import load_study\nload_study(study)"
+    (root / "notebooks" / "loads.ipynb").write_text(json.dumps(source))
+    source["metadata"]["kernelspec"]["name"] = "nope"
+    (root / "notebooks" / "no_kernel.ipynb").write_text(json.dumps(source))
+    grids = {
+        "good": "notebook: 20_thresholds\nproduct: {study: [small], threshold: [0.5]}",
+        "unknown": "notebook: 20_thresholds\nproduct: {study: [smalls]}",
+        "wrong": "notebook: 20_thresholds\nlist: [{study: small, grid: x}]",
+        "no_kernel": "notebook: no_kernel\nlist: [{study: small}]",
+        "key": f"notebook: 20_thresholds\nlist: [{{study: small, model: {KEY}}}]",
+    }
+    for name, text in grids.items():
+        (root / f"{name}.yaml").write_text(text)
+    (root / "record.json").write_text(json.dumps({"notebook": "x", "settings": {}, "figures": {}, "hashes": {}}))
+    (root / "policy.json").write_text(POLICY)
+    (root / "answers.csv").write_text("label,predicted,confidence\na,a,0.9\nb,a,0.6\n")
+    pd.DataFrame({"label": ["a"], "predicted": ["a"], "confidence": [0.5]}).to_parquet(root / "counted.parquet")
+    return root
+
+
+@pytest.fixture
+def repository(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    shutil.copytree(template, tmp_path / "r")
+    monkeypatch.chdir(tmp_path / "r")
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    return tmp_path / "r"
+
+
+def files(folder: Path) -> set[str]:
+    return {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("case", MISUSES, ids=lambda case: ": ".join(case))
+def test_a_misuse_exits_with_2_and_one_line(
+    case: tuple[str, str], repository: Path, capsys: pytest.CaptureFixture[str], record_tried
+) -> None:
+    words, message = MISUSES[case]
+    before = files(repository)
+    try:
+        code = main(words)
+    except SystemExit as left:
+        code = int(left.code or 0)
+    said = capsys.readouterr()
+    left = files(repository) - before - {"reports/notebooks/loads.partial.ipynb"}
+    wrong = code != 2 or said.err.count("\n") != 1 or bool(left)
+    record_tried("misuses of the command line", 1, lost=int(wrong))
+    assert code == 2, said.err
+    assert said.out == ""
+    assert said.err.startswith("assay: ")
+    assert said.err.count("\n") == 1
+    assert re.search(message, said.err), said.err
+    assert "EXAMPLE" not in said.err
+    assert "Traceback" not in said.err
+    assert left == set()
+    assert not list(repository.parent.glob("*.*")), "nothing outside the repository"
+
+
+def test_every_command_is_misused_in_more_than_one_way() -> None:
+    names = {module.__name__.rpartition(".")[2] for module in COMMANDS}
+    tried = [command for command, _ in MISUSES]
+    assert names == set(tried)
+    assert min(tried.count(name) for name in names) >= 3

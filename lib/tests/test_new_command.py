@@ -1,0 +1,123 @@
+"""``assay new``: from a file of answers to a study, and on to its review page."""
+
+import csv
+import random
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from assay.__main__ import main
+from assay.study import load_study
+
+ROOT = Path(__file__).parents[2]
+SHIPPED = ROOT / "notebooks"
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a repository with the shipped notebooks and no study, and a file of answers."""
+    for folder in ("lib/assay", "data"):
+        (tmp_path / folder).mkdir(parents=True)
+    shutil.copytree(SHIPPED, tmp_path / "notebooks", ignore=shutil.ignore_patterns("grids", ".*"))
+    monkeypatch.chdir(tmp_path)
+    chance = random.Random(5)
+    with (tmp_path / "answers.csv").open("w", newline="", encoding="utf-8-sig") as file:
+        writer = csv.writer(file)
+        writer.writerow(["label", "predicted", "confidence"])
+        for _ in range(300):
+            label = chance.choice(["spam", "ham", "phish"])
+            right = chance.random() < 0.85
+            said = label if right else chance.choice(["spam", "ham", "phish"])
+            writer.writerow([label, said, round(chance.uniform(0.6, 1) if right else chance.uniform(0.3, 0.8), 2)])
+    return tmp_path
+
+
+def test_it_says_what_it_supposed_and_what_to_do_next(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "mine", "--from", "answers.csv"]) == 0
+    said = capsys.readouterr()
+    assert said.err == ""
+    lines = said.out.splitlines()
+    assert lines[0] == "answers.csv: 300 rows, 3 columns"
+    assert lines[1] == "label: column 'label', 3 classes: ham, phish, spam"
+    assert "each of the 300 rows is an item of its own" in said.out
+    assert "a policy must show: accepted accuracy at least 0.9, supposed (--gate, --dangerous)" in lines
+    assert lines[-1] == "data/mine: made; edit its study.toml, or go on with: assay report mine"
+    assert len(load_study("mine").answers) == 300
+
+
+def test_the_options_say_otherwise(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [
+        "new", "mine", "--from", "answers.csv", "--dangerous", "phish", "--gate", "caught:spam=0.8", "--title", 'A "title"',
+        "--model", "small", "--elicitation", "vote", "--abstain", "ask", "--scale", "1",
+    ]  # fmt: skip
+    assert main(words) == 0
+    study = load_study("mine")
+    assert [str(gate) for gate in study.taxonomy.gates] == [
+        "caught of spam at least 0.8",
+        "class accuracy of phish at least 0.95",
+    ]
+    assert (study.title, study.taxonomy.abstain) == ('A "title"', "ask")
+    assert study.series()[["model", "elicitation"]].to_numpy().tolist() == [["small", "vote"]]
+    capsys.readouterr()
+
+
+MISUSES = {
+    "taken": (["mine"], "there is a study 'mine' already"),
+    "a path": (["../mine"], "a study is named by up to 64 letters"),
+    "no file": (["other", "--from", "nowhere.csv"], "nowhere.csv: cannot be read"),
+    "no columns": (["other", "--from", "plain.csv"], "none for the label (looked for label, gold,"),
+    "no such class": (["other", "--dangerous", "fish"], "'fish' is not a class (did you mean 'phish'?)"),
+    "no such column": (["other", "--label-column", "gold"], "no column 'gold' for the label"),
+    "no gate": (["other", "--gate", "accuracy"], "must be METRIC[:CLASS]=TARGET"),
+    "no metric": (["other", "--gate", "recall:spam=0.9"], "gate metric must be one of class_accuracy"),
+    "gate out of range": (["other", "--gate", "accepted_accuracy=90"], "a target between 0 and 1"),
+    "scale": (["other", "--scale", "10"], "invalid choice: 10"),
+}
+
+
+@pytest.mark.parametrize("case", MISUSES)
+def test_a_misuse_exits_with_2_and_one_line_and_leaves_nothing(
+    case: str, repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (repository / "plain.csv").write_text("a,b\n1,2\n")
+    assert main(["new", "mine", "--from", "answers.csv"]) == 0
+    capsys.readouterr()
+    words, message = MISUSES[case]
+    given = words if "--from" in words else [*words, "--from", "answers.csv"]
+    try:
+        code = main(["new", *given])
+    except SystemExit as left:
+        code = int(left.code or 0)
+    said = capsys.readouterr()
+    assert code == 2
+    assert said.out == ""
+    assert said.err.startswith("assay: ")
+    assert said.err.count("\n") == 1
+    assert message in said.err
+    assert [path.name for path in (repository / "data").iterdir()] == ["mine"]
+
+
+def test_three_columns_come_to_a_review_page(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["new", "mine", "--from", "answers.csv"]) == 0
+    assert main(["run", "90_review", "-p", "study=mine", "--html", "page.html"]) == 0
+    capsys.readouterr()
+    page = (repository / "page.html").read_text(encoding="utf-8")
+    for words in ("Source: answers.csv", "300 items", "accepted accuracy", "phish", "Sign-off"):
+        assert words in page
+
+
+@pytest.mark.long
+def test_a_report_of_ones_own_study_keeps_the_pages_of_the_others(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("theirs", "mine"):
+        assert main(["new", name, "--from", "answers.csv"]) == 0
+        assert main(["report", name, "--workers", "1"]) == 0
+    said = capsys.readouterr()
+    assert "0 failed" in said.out
+    index = (repository / "reports" / "index.html").read_text(encoding="utf-8")
+    for name in ("theirs", "mine"):
+        assert re.search(rf'href="{name}/90_review\.html"', index)
+        assert (repository / "reports" / name / "90_review.html").is_file()
