@@ -5,21 +5,19 @@ that finishes leaves the executed notebook and, if asked, its page; a run that d
 came, named ``.partial.ipynb``, no page, and an error that names the cell.
 """
 
-import asyncio
 import contextlib
 import difflib
 import os
 import time
-from collections.abc import Callable, Coroutine, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 from nbformat import NotebookNode
 
 from assay.files import is_misplaced, repository_root, require_writable, write_whole
 from assay.kernel import RunError, require_kernel, run_cells
+from assay.loops import complete
 from assay.notebook import (
     NotebookError,
     declared_parameters,
@@ -46,8 +44,6 @@ __all__ = [
     "require_limits",
     "run_notebook",
 ]
-
-Result = TypeVar("Result")
 
 CELL_TIMEOUT = 600.0
 RUN_TIMEOUT = 1800.0
@@ -278,16 +274,6 @@ def study_folder(name: str) -> Path:
         hint = f"did you mean {near[0]}?" if near else f"studies found: {', '.join(found) or 'none'}"
         raise StudyError(f"there is no study {name!r}; {hint}", kind="unknown_study")
     return found[name]
-
-
-def complete(work: Coroutine[object, object, Result]) -> Result:
-    """Run a coroutine to its end, also from within a notebook, whose own event loop is running already."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(work)
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        return pool.submit(asyncio.run, work).result()
 
 
 def _check_parameters(

@@ -49,6 +49,21 @@ class Settings(BaseModel):
         return {name.strip(): value.strip() for name, value in pairs}
 
 
+class CollectSettings(Settings):
+    """For 00_collect: what did the models say, and is it fit to use. It asks nothing unless `ask` says so."""
+
+    ask: bool = Field(False, description="True to ask a model, False to look at the answers that the study has")
+    local: bool = Field(False, description="True for the embedded model, else False")
+    base_url: str = Field("", description='the address of a compatible server, or "" for that of the environment')
+    run: int = Field(0, ge=0, description="a whole number from 0")
+    limit: int | None = Field(None, ge=1, description="a whole number from 1, or None for all items")
+    max_cost: str = Field("", description='US dollars as text, such as "2.50", or "" for no limit')
+    prices: str = Field("", description='the path of a price file, or "" for none: costs are then unknown')
+    concurrency: int | None = Field(None, ge=1, le=1000, description="a whole number from 1 to 1000, or None")
+    store: str = Field("", description='the path of the store of answers, or "" for the usual place')
+    dry_run: bool = Field(False, description="True to say what would be asked and ask nothing")
+
+
 class CalibrateSettings(Settings):
     """For 10_calibrate: is the confidence real."""
 
@@ -130,6 +145,7 @@ class ReviewSettings(PointSettings):
 
 
 NOTEBOOKS: dict[str, type[Settings]] = {
+    "00_collect": CollectSettings,
     "10_calibrate": CalibrateSettings,
     "20_thresholds": ThresholdsSettings,
     "30_prompts": PromptsSettings,

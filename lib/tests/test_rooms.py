@@ -15,8 +15,8 @@ ALLOWED = {
     "measure": {"measure", "study", "rules"},
     "show": {"show", "measure", "ask", "study", "rules"},
 }
-SHARED = {"files", "keys"}
-"""Modules at the top that any room but `rules` may use: where files go, and what a key looks like."""
+SHARED = {"files", "keys", "loops"}
+"""Modules at the top that any room but `rules` may use: where files go, what a key looks like, how to await."""
 SETTINGS = {"settings"}
 """What notebooks may be told, which `show` opens studies by."""
 

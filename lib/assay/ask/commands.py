@@ -4,7 +4,6 @@
 turns that into one line and exit code 2.
 """
 
-import asyncio
 import contextlib
 import sys
 from collections import Counter
@@ -26,6 +25,7 @@ from assay.ask.request import Ask, Patience, Settings
 from assay.ask.source import Source, load_source
 from assay.ask.store import Store
 from assay.files import repository_root, require_writable
+from assay.loops import complete
 from assay.rules import Price, PriceSheet
 from assay.rules.classifier import NotConfigured
 
@@ -130,7 +130,7 @@ def collect_answers(
         if server is not None:
             opened.note(f"sha256 of the weights of {name}", server.sha256)
         at_once = concurrency or (1 if local else DEFAULT_CONCURRENCY)
-        left = asyncio.run(_collect(connection, opened, asks, source, at_once, budget, sheet))
+        left = complete(_collect(connection, opened, asks, source, at_once, budget, sheet))
         _print_summary(opened, asks, source)
         print(f"store: {path}")
         if export is not None:

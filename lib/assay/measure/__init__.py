@@ -22,7 +22,7 @@ from assay.measure.ece import EceTest, debiased_ece, ece, ece_test
 from assay.measure.equal_safety import EqualSafety, equal_safety
 from assay.measure.figures import DecisionFigures, confusion, decision_figures, misroutes
 from assay.measure.floors import Earned, FloorMap, earn, floor_map
-from assay.measure.hygiene import Hygiene, hygiene, hygiene_table
+from assay.measure.hygiene import Hygiene, hygiene, hygiene_of, hygiene_table
 from assay.measure.intervals import Interval, clustered_proportion, exact_lower, exact_upper, wilson
 from assay.measure.line import CalibrationLine, calibration_line
 from assay.measure.operating import OperatingPoint, best_point
@@ -119,6 +119,7 @@ __all__ = [
     "floor_map",
     "further_labels",
     "hygiene",
+    "hygiene_of",
     "hygiene_table",
     "items_for_choosing",
     "judge_maps",

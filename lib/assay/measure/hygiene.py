@@ -7,7 +7,7 @@ model, prompt and elicitation, and said in words.
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -18,6 +18,7 @@ from assay.measure.phrases import counted, percent
 from assay.measure.repeats import Repeats, compare_repeats
 from assay.measure.summary import SERIES, groups
 from assay.measure.table import to_nano
+from assay.study import Series
 
 SUM_TOLERANCE = 0.01
 """Scores may sum to this much over 1 before it counts: numbers written in hundredths do."""
@@ -226,6 +227,18 @@ def hygiene(
         _look_at(part, name, series, tuple((constants or {}).get(series.get("prompt", ""), ())))
         for name, (series, part) in zip(names, parts, strict=True)
     ]
+
+
+def hygiene_of(series: Sequence[Series], constants: Mapping[str, Sequence[float]] | None = None) -> list[Hygiene]:
+    """Look at the confidences of each of some series of a study, under the names that the study gives them.
+
+    Parameters
+    ----------
+    series : sequence of Series
+    constants : mapping of prompt to confidences in [0, 1], optional
+        As for `hygiene`.
+    """
+    return [replace(look, name=one.name) for one in series for look in hygiene(one.answers, constants)]
 
 
 def hygiene_table(reports: Sequence[Hygiene]) -> pd.DataFrame:

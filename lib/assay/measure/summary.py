@@ -260,7 +260,7 @@ def _calibration_finding(test: EceTest) -> str:
     seen = (
         f"a calibration error of {test.ece:.3f} over {counted(test.answers, 'item')}, where a calibrated model with "
         f"these confidences shows {test.calibrated_mean:.3f} on average and more than {test.calibrated_high:.3f} in one "
-        f"study of twenty (p = {test.p_value:.3f})"
+        f"study of twenty (p {'< 0.001' if test.p_value < 0.001 else f'= {test.p_value:.3f}'})"
     )
     if test.p_value <= 0.05:
         return f"Not calibrated: {seen}."

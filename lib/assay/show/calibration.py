@@ -8,12 +8,15 @@ from assay.measure.agreement import annotator_agreement
 from assay.measure.calibration_report import CalibrationReport, by_tag
 from assay.measure.classwise import MIN_ITEMS, class_calibration
 from assay.measure.clustering import compare_clustering
-from assay.measure.hygiene import Hygiene
 from assay.measure.intervals import Interval
+from assay.show.hygiene import hygiene_findings, hygiene_table
 from assay.show.reliability import histograms, reliability
 from assay.show.tables import Table
-from assay.show.words import Words, count, listed, short_interval, with_interval
+from assay.show.words import Words, count, listed, short_interval, span, with_interval
 from assay.study import Series, Study
+
+FEW = 4
+"""Up to so many series are told one by one; of more it is said what they have in common."""
 
 __all__ = [
     "classes",
@@ -31,29 +34,6 @@ __all__ = [
     "scores",
     "subgroups",
 ]
-
-
-def hygiene_table(looks: Sequence[Hygiene]) -> Table:
-    """One row per series of what its confidences look like."""
-    rows = []
-    for one in looks:
-        row = {
-            "series": one.name,
-            **{name: value for name, value in one.row().items() if name not in (*one.series, "note")},
-        }
-        rows.append({name.replace("_", " "): value for name, value in row.items()})
-    shares = [name for name in rows[0] if name.endswith("share")] if rows else []
-    return Table(
-        pd.DataFrame(rows),
-        caption="Hygiene of the stated confidences; shares are of readable answers",
-        name="hygiene",
-        formats=dict.fromkeys(shares, ".3f"),
-    )
-
-
-def hygiene_findings(looks: Sequence[Hygiene], scale: int = 1) -> Words:
-    """Say of each series what a reader should know before any curve."""
-    return Words(*(" ".join(one.findings(scale)) for one in looks))
 
 
 def errors(reports: Sequence[CalibrationReport]) -> Table:
@@ -114,7 +94,31 @@ def scores(reports: Sequence[CalibrationReport]) -> Table:
 
 def findings(reports: Sequence[CalibrationReport]) -> Words:
     """Say of each series whether its confidence can be taken at its word, and whether it orders answers at all."""
-    return Words(*(f"{report.series.name}: {' '.join(report.summary.findings())}" for report in reports))
+    if len(reports) <= FEW:
+        return Words(*(_finding(report) for report in reports))
+    rejected = [report.series.name for report in reports if report.rejected]
+    over = sum(report.gap > 0 and report.summary.confidence > report.summary.accuracy.high for report in reports)
+    under = sum(report.gap < 0 and report.summary.confidence < report.summary.accuracy.low for report in reports)
+    areas = [report.summary.ranking.auroc for report in reports if report.summary.ranking.auroc.known]
+    telling = sum(area.low > 0.5 for area in areas)
+    worst = max(reports, key=lambda report: abs(report.gap))
+    return Words(
+        f"Of {len(reports)} series, {over} state more than they get right, beyond their intervals, and {under} less. "
+        f"Stated on average: {span([report.summary.confidence for report in reports])}; right: "
+        f"{span([report.summary.accuracy.estimate for report in reports])}.",
+        f"Not calibrated (p at most 0.05, each tested by itself): {listed(rejected, most=20)}."
+        if rejected
+        else "No series shows a miscalibration that could be detected at this size.",
+        f"As a ranking, confidence tells right from wrong in {telling} of {len(areas)} series (AUROC from "
+        f"{min(area.estimate for area in areas):.2f} to {max(area.estimate for area in areas):.2f})."
+        if areas
+        else "",
+        f"The widest gap: {_finding(worst)}",
+    )
+
+
+def _finding(report: CalibrationReport) -> str:
+    return f"{report.series.name}: {' '.join(report.summary.findings())}"
 
 
 def notes(reports: Sequence[CalibrationReport]) -> Words:

@@ -4,14 +4,17 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 
 import assay
 from assay.rules import Taxonomy
+from assay.rules.answers import Calibration
 from assay.study.answers import answer_source, tidy_answers
 from assay.study.columns import Table
+from assay.study.contract import TableContract
 from assay.study.errors import StudyError, listed, nearest, shown
 from assay.study.exclusions import (
     ANNOTATION_OF_UNKNOWN,
@@ -21,8 +24,8 @@ from assay.study.exclusions import (
 )
 from assay.study.items import Items, column_source, items_of_answers, items_of_file, refuse_unknown_labels
 from assay.study.parts import Split
-from assay.study.reading import file_sha256, read_table
-from assay.study.settings import AnnotatorFile, StudySettings, read_settings
+from assay.study.reading import FileSource, file_sha256, read_table
+from assay.study.settings import AnnotatorFile, AnswersFile, StudySettings, read_settings
 from assay.study.study import Study, no_annotations
 
 DATA_VARIABLE = "ASSAY_DATA"
@@ -31,7 +34,7 @@ DATA_VARIABLE = "ASSAY_DATA"
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
-def load_study(name_or_path: str | os.PathLike[str]) -> Study:
+def load_study(name_or_path: str | os.PathLike[str], *, answers: Path | None = None) -> Study:
     """Load a study.
 
     Parameters
@@ -40,6 +43,8 @@ def load_study(name_or_path: str | os.PathLike[str]) -> Study:
         The name of a study (letters, digits, ``.``, ``-`` and ``_``), or the path of a folder with a `study.toml`. A
         name is looked for in the folder `data` of the working directory and of those above it, then in the folder
         that the environment variable ``ASSAY_DATA`` names, then in the `data` of the checkout this package runs from.
+    answers : Path, optional
+        A file of answers to take in place of the study's own, as `assay.ask.export.export_answers` writes it.
 
     Raises
     ------
@@ -47,7 +52,8 @@ def load_study(name_or_path: str | os.PathLike[str]) -> Study:
         If there is no such study (those there are and the nearest name are given), or it cannot be read or trusted.
     """
     folder = _find(name_or_path)
-    return _load(folder, read_settings(folder))
+    settings = read_settings(folder)
+    return _load(folder, settings if answers is None else _with_answers(settings, answers))
 
 
 def find_studies() -> dict[str, Path]:
@@ -96,6 +102,13 @@ def _data_folders() -> Iterator[Path]:
     if named := os.environ.get(DATA_VARIABLE):
         yield Path(named)
     yield Path(assay.__file__).resolve().parents[2] / "data"
+
+
+def _with_answers(settings: StudySettings, file: Path) -> StudySettings:
+    """Put an exported file in the place of the study's own answers; its answers were taken apart already."""
+    exported = AnswersFile(FileSource(file, file.name), Calibration.LANGUAGE_MODEL, None)
+    contract = TableContract(alternatives="alternatives", missing_context="missing_context")
+    return replace(settings, answers=(exported,), contract=contract)
 
 
 def _load(folder: Path, settings: StudySettings) -> Study:

@@ -1,5 +1,8 @@
+import asyncio
 import importlib.util
+import json
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,41 @@ if "assay_test_server" not in sys.modules:
     module = importlib.util.module_from_spec(spec)
     sys.modules["assay_test_server"] = module
     spec.loader.exec_module(module)
+
+
+STUDY = """
+title = "t"
+source = "s"
+licence = "l"
+seed = 1
+[taxonomy]
+abstain = "unsure"
+[[taxonomy.class]]
+name = "a"
+[[taxonomy.class]]
+name = "b"
+[contract]
+kind = "classification"
+[items]
+file = "items.jsonl"
+[[answers]]
+file = "not-there-yet.parquet"
+calibration = "language_model"
+elicitation = "verbal"
+[prompts]
+good = "good.toml"
+"""
+GOOD = """
+name = "good"
+contract = "classification"
+system = "Label the text 'a' or 'b'. Reply with JSON."
+[[example]]
+question = "something else"
+reply = '{"label": "a", "confidence": 0.9, "alternatives": {"b": 0.1}}'
+[[example]]
+question = "quite another thing"
+reply = '{"label": "b", "confidence": 0.7, "alternatives": {"a": 0.3}}'
+"""
 
 
 @pytest.fixture(scope="session")
@@ -52,3 +90,39 @@ def distribution_prompt() -> PromptFile:
         "urgent": {"kind": "noul", "instructions": "Is it urgent?"},
     }
     return PromptFile("typed", "distribution", "Answer the questions as JSON.", (), Sampling(), questions, "class")
+
+
+@pytest.fixture
+def small_study(tmp_path, monkeypatch):
+    folder = tmp_path / "data" / "small"
+    folder.mkdir(parents=True)
+    (folder / "study.toml").write_text(STUDY)
+    (folder / "good.toml").write_text(GOOD)
+    lines = [{"item_id": f"i{n}", "text": f"the text number {n} of this study", "label": "ab"[n % 2]} for n in range(6)]
+    (folder / "items.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    return folder
+
+
+@pytest.fixture
+def threaded_server():
+    """Start a scripted server in a thread of its own; give its address for a script."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    running = []
+
+    def start(script):
+        one = sys.modules["assay_test_server"].ScriptedServer(script)
+        asyncio.run_coroutine_threadsafe(one.__aenter__(), loop).result()
+        running.append(one)
+        return one
+
+    yield start
+    for one in running:
+        asyncio.run_coroutine_threadsafe(one.__aexit__(None, None, None), loop).result()
+    loop.call_soon_threadsafe(loop.stop)
+    thread.join()
+    loop.close()

@@ -1,16 +1,13 @@
 """What the commands do, from a study on disk to what they print and the code they return."""
 
-import asyncio
-import json
 import signal
 import subprocess
 import sys
-import threading
 
 import httpx
 import pandas as pd
 import pytest
-from assay_test_server import ScriptedServer, completed, refused
+from assay_test_server import completed, refused
 
 from assay.ask import commands
 from assay.ask.commands import CommandError
@@ -18,75 +15,6 @@ from assay.ask.local import missing_extra
 from assay.study import StudyError
 
 ANSWER = completed('{"label": "b", "confidence": 0.8, "alternatives": {}}')
-STUDY = """
-title = "t"
-source = "s"
-licence = "l"
-seed = 1
-[taxonomy]
-abstain = "unsure"
-[[taxonomy.class]]
-name = "a"
-[[taxonomy.class]]
-name = "b"
-[contract]
-kind = "classification"
-[items]
-file = "items.jsonl"
-[[answers]]
-file = "not-there-yet.parquet"
-calibration = "language_model"
-elicitation = "verbal"
-[prompts]
-good = "good.toml"
-"""
-GOOD = """
-name = "good"
-contract = "classification"
-system = "Label the text 'a' or 'b'. Reply with JSON."
-[[example]]
-question = "something else"
-reply = '{"label": "a", "confidence": 0.9, "alternatives": {"b": 0.1}}'
-[[example]]
-question = "quite another thing"
-reply = '{"label": "b", "confidence": 0.7, "alternatives": {"a": 0.3}}'
-"""
-
-
-@pytest.fixture
-def study(tmp_path, monkeypatch):
-    folder = tmp_path / "data" / "small"
-    folder.mkdir(parents=True)
-    (folder / "study.toml").write_text(STUDY)
-    (folder / "good.toml").write_text(GOOD)
-    lines = [{"item_id": f"i{n}", "text": f"the text number {n} of this study", "label": "ab"[n % 2]} for n in range(6)]
-    (folder / "items.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    return folder
-
-
-@pytest.fixture
-def server():
-    """Start a scripted server in a thread of its own; give its address for a script."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    running = []
-
-    def start(script):
-        one = ScriptedServer(script)
-        asyncio.run_coroutine_threadsafe(one.__aenter__(), loop).result()
-        running.append(one)
-        return one
-
-    yield start
-    for one in running:
-        asyncio.run_coroutine_threadsafe(one.__aexit__(None, None, None), loop).result()
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
 
 
 def collect(server, tmp_path, **options):
@@ -94,8 +22,8 @@ def collect(server, tmp_path, **options):
     return commands.collect_answers("small", ["good"], **given)
 
 
-def test_a_study_without_answers_is_collected_summed_up_and_exported(study, server, tmp_path, capsys):
-    running = server([ANSWER])
+def test_a_study_without_answers_is_collected_summed_up_and_exported(small_study, threaded_server, tmp_path, capsys):
+    running = threaded_server([ANSWER])
     assert collect(running, tmp_path, export=tmp_path / "answers.parquet") == 0
     printed = capsys.readouterr().out
     assert "6 asks: 0 were in the store, 6 asked" in printed
@@ -110,8 +38,8 @@ def test_a_study_without_answers_is_collected_summed_up_and_exported(study, serv
     assert len(running.requests) == 6
 
 
-def test_a_limit_takes_the_first_items_every_time(study, server, tmp_path):
-    running = server([ANSWER])
+def test_a_limit_takes_the_first_items_every_time(small_study, threaded_server, tmp_path):
+    running = threaded_server([ANSWER])
     assert collect(running, tmp_path, limit=2) == 0
     assert collect(running, tmp_path, limit=2) == 0
     assert [request.body["messages"][-1]["content"][:17] for request in running.requests] == [
@@ -120,26 +48,26 @@ def test_a_limit_takes_the_first_items_every_time(study, server, tmp_path):
     ]
 
 
-def test_a_dry_run_asks_nothing_and_makes_nothing(study, server, tmp_path, capsys):
-    running = server([ANSWER])
+def test_a_dry_run_asks_nothing_and_makes_nothing(small_study, threaded_server, tmp_path, capsys):
+    running = threaded_server([ANSWER])
     assert collect(running, tmp_path, dry_run=True) == 0
     assert "6 asks, 0 of them in the store, 6 to send" in capsys.readouterr().out
     assert not running.requests
     assert not (tmp_path / "s.sqlite").exists()
 
 
-def test_what_is_left_is_a_failure(study, server, tmp_path, capsys):
-    assert collect(server([refused(401)]), tmp_path, concurrency=1) == 1
+def test_what_is_left_is_a_failure(small_study, threaded_server, tmp_path, capsys):
+    assert collect(threaded_server([refused(401)]), tmp_path, concurrency=1) == 1
     assert "m was given up after 3 failures in a row (unauthorised)" in capsys.readouterr().out
 
 
-def test_the_store_is_under_the_root_by_default(study, server, tmp_path, monkeypatch):
+def test_the_store_is_under_the_root_by_default(small_study, threaded_server, tmp_path, monkeypatch):
     monkeypatch.setattr(commands, "repository_root", lambda: tmp_path)
-    assert collect(server([ANSWER]), tmp_path, store=None) == 0
+    assert collect(threaded_server([ANSWER]), tmp_path, store=None) == 0
     assert (tmp_path / "reports" / "answers" / "small.sqlite").is_file()
 
 
-def test_without_a_key_it_says_what_to_set(study):
+def test_without_a_key_it_says_what_to_set(small_study):
     with pytest.raises(CommandError, match="OPENAI_API_KEY is not set: set it to ask models at"):
         commands.collect_answers("small", ["good"], model="m")
 
@@ -156,7 +84,7 @@ def test_without_a_key_it_says_what_to_set(study):
         ({"model": "m", "max_cost": "nan"}, "--max-cost must be a number"),
     ],
 )
-def test_a_misuse_is_one_line(study, options, said):
+def test_a_misuse_is_one_line(small_study, options, said):
     with pytest.raises(CommandError, match=said):
         commands.collect_answers("small", **{"prompts": ["good"], **options})
 
@@ -166,10 +94,10 @@ def test_an_unknown_study_is_named_with_the_nearest():
         commands.collect_answers("trage", ["good"], model="m")
 
 
-def test_a_cost_limit_with_a_price_file_holds(study, server, tmp_path, capsys):
+def test_a_cost_limit_with_a_price_file_holds(small_study, threaded_server, tmp_path, capsys):
     prices = tmp_path / "prices.json"
     prices.write_text('{"m": {"input_per_million": 1, "output_per_million": 2}}')
-    running = server([ANSWER])
+    running = threaded_server([ANSWER])
     with pytest.raises(ValueError, match="needs the price of every model"):
         collect(running, tmp_path, max_cost="0.001")
     assert collect(running, tmp_path, max_cost="0.0012", prices=prices, concurrency=1) == 1
@@ -177,11 +105,13 @@ def test_a_cost_limit_with_a_price_file_holds(study, server, tmp_path, capsys):
     assert 0 < len(running.requests) < 6
 
 
-def test_lint_of_a_good_prompt_is_0_and_of_one_that_leaks_is_1(study, capsys):
+def test_lint_of_a_good_prompt_is_0_and_of_one_that_leaks_is_1(small_study, capsys):
     assert commands.lint(["good"], study="small") == 0
     assert "nothing to find fault with" in capsys.readouterr().out
-    leak = study / "leak.toml"
-    leak.write_text(GOOD.replace("something else", "the text number 3 of this study"))
+    leak = small_study / "leak.toml"
+    leak.write_text(
+        (small_study / "good.toml").read_text().replace("something else", "the text number 3 of this study")
+    )
     assert commands.lint([str(leak)]) == 1
     printed = capsys.readouterr().out
     assert "leak.toml: example 1" in printed

@@ -1,0 +1,128 @@
+"""What the confidences look like before anyone asks whether they are true, in a table and in words."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pandas as pd
+
+from assay.measure.hygiene import Hygiene
+from assay.show.tables import Table
+from assay.show.words import Words, count, listed, span
+
+FEW = 5
+"""Up to so many series are told one by one; of more it is said what they have in common."""
+
+
+def hygiene_table(looks: Sequence[Hygiene]) -> Table:
+    """One row per series of what its confidences look like."""
+    rows = []
+    for one in looks:
+        row = {
+            "series": one.name,
+            **{name: value for name, value in one.row().items() if name not in (*one.series, "note")},
+        }
+        rows.append({name.replace("_", " "): value for name, value in row.items()})
+    shares = [name for name in rows[0] if name.endswith("share")] if rows else []
+    return Table(
+        pd.DataFrame(rows),
+        caption="Hygiene of the stated confidences; shares are of readable answers",
+        name="hygiene",
+        formats=dict.fromkeys(shares, ".3f"),
+    )
+
+
+def hygiene_findings(looks: Sequence[Hygiene], scale: int = 1) -> Words:
+    """Say what a reader should know before any curve: series by series if they are few, else in common.
+
+    Parameters
+    ----------
+    looks : sequence of Hygiene
+    scale : {1, 100}
+        On which the confidences were written.
+    """
+    if len(looks) <= FEW:
+        return Words(*(_told(one, scale) for one in looks))
+    parts = (_reading(looks), _values(looks, scale), _examples(looks), _alternatives(looks), _repeats(looks))
+    return Words(*parts)
+
+
+def _told(one: Hygiene, scale: int) -> str:
+    """Name the series once: its name may be as long as a sentence."""
+    found = replace(one, name="this series").findings(scale)
+    return " ".join(text[:1].upper() + text[1:] for text in found).replace("This series: ", f"{one.name}: ", 1)
+
+
+def _reading(looks: Sequence[Hygiene]) -> str:
+    losing = [one for one in looks if one.readable < one.answers]
+    if not losing:
+        return f"All answers of all {len(looks)} series can be read."
+    worst = max(losing, key=lambda one: 1 - one.readable / one.answers)
+    kinds = ", ".join(f"{number:,} {kind.replace('_', ' ')}" for kind, number in worst.unreadable.items())
+    return (
+        f"Some answers of {len(losing)} of {len(looks)} series cannot be read; most of {worst.name}: "
+        f"{worst.answers - worst.readable:,} of {worst.answers:,} ({kinds})."
+    )
+
+
+def _values(looks: Sequence[Hygiene], scale: int) -> str:
+    shown = [one for one in looks if one.commonest_share is not None]
+    if not shown:
+        return ""
+    constant = [one.name for one in shown if one.distinct == 1]
+    low, high = min(one.distinct for one in shown), max(one.distinct for one in shown)
+    text = (
+        f"A series states {f'{low:,}' if low == high else f'{low:,} to {high:,}'} distinct confidences; the commonest is "
+        f"stated by {_spread(shown, lambda one: one.commonest_share)} of the answers."
+    )
+    if constant:
+        text += f" {listed(constant)}: the same number every time, which tells no answers apart."
+    saturated = [one for one in shown if one.saturated_share]
+    if saturated:
+        share = _spread(saturated, lambda one: one.saturated_share)
+        text += f" In {len(saturated)} series {share} of the answers state {scale}."
+    odd = [one for one in shown if one.suspicious_scale]
+    if odd:
+        total = sum(one.suspicious_scale for one in odd)
+        text += (
+            f" {count(total, 'answer')} of {count(len(odd), 'series', 'series')} look written on another scale than "
+            f"{scale}; they are read as written."
+        )
+    return text
+
+
+def _examples(looks: Sequence[Hygiene]) -> str:
+    known = [one for one in looks if one.constant_share is not None]
+    if not known:
+        return ""
+    share = _spread(known, lambda one: one.constant_share)
+    return f"A confidence that stands in the examples of the prompt is stated by {share} of the answers."
+
+
+def _alternatives(looks: Sequence[Hygiene]) -> str:
+    naming = [one for one in looks if one.with_alternatives_share]
+    if not naming:
+        return "No series names alternatives, so no tie margin can change a decision."
+    text = (
+        f"{len(naming)} of {len(looks)} series name alternatives, in "
+        f"{_spread(naming, lambda one: one.with_alternatives_share)} of their answers"
+    )
+    inverted, over = sum(one.inverted for one in naming), sum(one.over_one for one in naming)
+    if inverted:
+        text += f"; in {inverted:,} answers an alternative outscores the class chosen"
+    if over:
+        text += f"; in {over:,} the scores sum to more than 1"
+    return text + "."
+
+
+def _repeats(looks: Sequence[Hygiene]) -> str:
+    repeated = [one for one in looks if one.repeats.same_label is not None]
+    if not repeated:
+        return ""
+    return (
+        f"Two runs on one item choose the same class in {_spread(repeated, lambda one: one.repeats.same_label)} of the pairs "
+        f"of a series and state the same confidence in {_spread(repeated, lambda one: one.repeats.same_confidence)}."
+    )
+
+
+def _spread(looks: Sequence[Hygiene], share: Callable[[Hygiene], float | None]) -> str:
+    return span([value for one in looks if (value := share(one)) is not None])
