@@ -15,12 +15,12 @@ from types import ModuleType
 from typing import NoReturn
 
 import assay
-from assay.commands import check, collect, count, grid, lint, new, report, results, run, serve
+from assay.commands import batch, check, collect, count, grid, lint, new, report, results, run, serve
 from assay.commands.complaints import BROKEN_PIPE, INTERRUPTED, MISUSE, complain, explained
 from assay.commands.interrupts import ending_on_request
 from assay.keys import without_keys
 
-COMMANDS: tuple[ModuleType, ...] = (new, run, report, grid, results, count, check, collect, serve, lint)
+COMMANDS: tuple[ModuleType, ...] = (new, run, report, grid, results, count, check, collect, batch, serve, lint)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -118,6 +118,11 @@ def every_command(repository: Path, server: str) -> dict[str, list[tuple[str, ..
             (*ask, "--model", key, "--base-url", server),
             (*ask, "--model", "m", "--base-url", f"{server}/{key}", "--store", "other.sqlite", "--debug"),
         ],
+        "batch": [
+            ("batch", *ask[1:], "--model", "m", "--base-url", server, "--store", "batch.sqlite", "--write-only"),
+            ("batch", *ask[1:], "--model", "m", "--base-url", server, "--store", "batch.sqlite", "--debug"),
+            ("batch", *ask[1:], "--model", key, "--base-url", server),
+        ],
         "serve": [("serve", "--help"), ("serve", "--gguf", key)],
         "lint": [("lint", "good", "--study", "small"), ("lint", key, "--debug")],
     }  # fmt: skip
@@ -181,7 +186,7 @@ def test_no_key_is_anywhere_after_every_command(
     assert searched > 20
     # What should work did: there was something to search.
     for words in (
-        commands[name][0] for name in ("new", "run", "report", "grid", "results", "count", "collect", "lint")
+        commands[name][0] for name in ("new", "run", "report", "grid", "results", "count", "collect", "batch", "lint")
     ):
         assert codes[words] == 0, words
     assert (repository / "leaks.html").read_text().count("[key removed]") >= 3 * len(CANARIES)

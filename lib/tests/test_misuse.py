@@ -17,6 +17,7 @@ from assay.__main__ import COMMANDS, main
 KEY = "sk-test-EXAMPLE-0000-not-a-real-key"
 COLLECT = ("collect", "small", "--prompt", "good", "--base-url", "http://127.0.0.1:9/v1")
 GOOD_COLLECT = (*COLLECT, "--model", "m")
+BATCH = ("batch", *GOOD_COLLECT[1:])
 POLICY = '{"format": "assay-policy"}'
 
 RUN = ("run", "20_thresholds", "-p", "study=small")
@@ -98,11 +99,18 @@ MISUSES = {
     ("run", "key"): (["run", "20_thresholds", "-p", f"model={KEY}"], "looks like a key"),
     ("collect", "key"): ([*COLLECT, "--model", KEY], "looks like a key"),
     ("collect", "password"): ([*COLLECT[:4], "--model", "m", "--base-url", "http://me:EXAMPLE@x.example"], "no user, password"),
+    ("batch", "unknown study"): (["batch", "smalls", "--prompt", "good", "--model", "m"], UNKNOWN_STUDY),
+    ("batch", "missing file"): (["batch", "small", "--prompt", "nowhere.toml", "--model", "m"], "no such file"),
+    ("batch", "no model"): (["batch", *COLLECT[1:]], "--model is needed"),
+    ("batch", "unwritable store"): ([*BATCH, "--store", "file/s.sqlite", "--fetch-only"], "file/s.sqlite: cannot be opened"),
+    ("batch", "unwritable folder"): ([*BATCH, "--store", "b.sqlite", "--folder", "file/x"], "file/x"),
+    ("batch", "wrong type"): ([*BATCH, "--every", "x"], "invalid float value"),
+    ("batch", "key"): (["batch", *COLLECT[1:], "--model", KEY], "looks like a key"),
     ("new", "key"): (["new", "mine", *NEW, "--model", KEY], "looks like a key"),
     ("new", "key as title"): (["new", "mine", *NEW, "--title", KEY], "looks like a key"),
     ("grid", "key"): (["grid", "key.yaml"], "looks like a key"),
     **{(name, "unknown option"): ([name, "--frobnicate", KEY], "unrecognized arguments|are required") for name in (
-        "new", "run", "report", "grid", "results", "count", "check", "collect", "serve", "lint"
+        "new", "run", "report", "grid", "results", "count", "check", "collect", "batch", "serve", "lint"
     )},
 }  # fmt: skip
 

@@ -8,36 +8,37 @@ import contextlib
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from pathlib import Path
 from typing import Final
 
 import pandas as pd
 
+from assay.ask.choosing import (
+    CommandError,
+    price_sheet,
+    prompt_files,
+    prompt_path,
+    surrounding_study,
+    us_dollars,
+    usual_store,
+)
 from assay.ask.client import Connection, connect
 from assay.ask.collection import DEFAULT_CONCURRENCY, collect
 from assay.ask.export import export_answers, tidy_rows
 from assay.ask.lint import lint_prompt
 from assay.ask.local import LocalModel
 from assay.ask.plan import make_asks, make_plan
-from assay.ask.prompts import load_prompt
 from assay.ask.request import Ask, Patience, Settings
 from assay.ask.source import Source, load_source
 from assay.ask.store import Store
-from assay.files import repository_root, require_writable
+from assay.files import require_writable
 from assay.loops import complete
 from assay.rules import Price, PriceSheet
 from assay.rules.classifier import NotConfigured
 
-STORES: Final = Path("reports") / "answers"
-"""Where the stores of studies are, under the root of the repository."""
-
 _LOCAL_PATIENCE: Final = Patience(timeout=600.0)
 """On a busy machine a small model may take minutes for a long prompt."""
-
-
-class CommandError(ValueError):
-    """A command that was given what it cannot take."""
 
 
 def collect_answers(
@@ -95,9 +96,7 @@ def collect_answers(
         0 if every ask has an outcome in the store, 1 if some are left.
     """
     source = load_source(study)
-    files = [load_prompt(_prompt_path(one, source)) for one in prompts]
-    if not files:
-        raise CommandError("--prompt is needed: a prompt file, or the name of a prompt of the study")
+    files = prompt_files(prompts, source)
     local = local or gguf is not None
     if local and (model is not None or base_url is not None):
         raise CommandError("--local asks a model of its own: leave out --model and --base-url")
@@ -105,7 +104,7 @@ def collect_answers(
         raise CommandError("--model is needed, or --local for the embedded model")
     if limit is not None and limit < 1:
         raise CommandError(f"--limit must be at least 1, got {limit}")
-    budget, sheet = _amount(max_cost), _sheet(prices)
+    budget, sheet = us_dollars(max_cost), price_sheet(prices)
     if export is not None and not dry_run:
         require_writable(export)
     items = source.items if limit is None else source.items.head(limit)
@@ -117,7 +116,7 @@ def collect_answers(
             sheet = PriceSheet({**sheet.prices, name: Price(0, 0)})
         settings = Settings(patience=_LOCAL_PATIENCE) if local else Settings()
         asks = make_asks(items, files, name, run=run, settings=settings)
-        path = store or repository_root() / STORES / f"{source.name}.sqlite"
+        path = store or usual_store(source.name)
         if dry_run:
             opened = stack.enter_context(Store(path if path.exists() else ":memory:"))
             print(make_plan(opened, asks, source.taxonomy, source.fields, prices=sheet))
@@ -131,7 +130,7 @@ def collect_answers(
             opened.note(f"sha256 of the weights of {name}", server.sha256)
         at_once = concurrency or (1 if local else DEFAULT_CONCURRENCY)
         left = complete(_collect(connection, opened, asks, source, at_once, budget, sheet))
-        _print_summary(opened, asks, source)
+        print_summary(opened, asks, source)
         print(f"store: {path}")
         if export is not None:
             count = export_answers(opened, export, source.taxonomy, source.fields, prices=sheet)
@@ -186,8 +185,8 @@ def lint(prompts: Sequence[str], *, study: str | None = None) -> int:
     """
     findings = 0
     for given in prompts:
-        source = load_source(study) if study is not None else _surrounding(Path(given))
-        path = Path(given) if source is None else _prompt_path(given, source)
+        source = load_source(study) if study is not None else surrounding_study(Path(given))
+        path = Path(given) if source is None else prompt_path(given, source)
         if not path.is_file():
             raise CommandError(f"{given}: no such file")
         found = lint_prompt(path, source)  # type: ignore[arg-type]  # it looks at what both have
@@ -223,7 +222,7 @@ async def _collect(
     return done.left
 
 
-def _print_summary(store: Store, asks: Sequence[Ask], source: Source) -> None:
+def print_summary(store: Store, asks: Sequence[Ask], source: Source) -> None:
     """Print, for each prompt and elicitation, how many answers are right, wrong and unreadable, of what was wanted."""
     wanted = {ask.key for ask in asks}
     labels = dict(zip(source.items["item_id"], source.items["label"], strict=True))
@@ -245,24 +244,6 @@ def _print_summary(store: Store, asks: Sequence[Ask], source: Source) -> None:
         print("unreadable: " + ", ".join(f"{kind} {count:,}" for kind, count in kinds.most_common()))
 
 
-def _prompt_path(given: str, source: Source) -> Path:
-    path = Path(given)
-    if path.is_file():
-        return path
-    if given in source.prompts:
-        return source.prompts[given]
-    names = ", ".join(source.prompts) or "none"
-    raise CommandError(f"{given}: no such file, nor a prompt of {source.name} (it has: {names})")
-
-
-def _surrounding(path: Path) -> Source | None:
-    """Return the study in whose folder a file lies, if there is one."""
-    for folder in path.absolute().parents[:2]:
-        if (folder / "study.toml").is_file():
-            return load_source(str(folder))
-    return None
-
-
 @contextlib.contextmanager
 def _prepared(gguf: Path | None, dry_run: bool) -> Iterator[LocalModel]:
     """Give the local model, started unless nothing is to be asked of it."""
@@ -272,17 +253,3 @@ def _prepared(gguf: Path | None, dry_run: bool) -> Iterator[LocalModel]:
     else:
         with model:
             yield model
-
-
-def _amount(given: str | None) -> Decimal | None:
-    if given is None:
-        return None
-    with contextlib.suppress(InvalidOperation):
-        amount = Decimal(given)
-        if amount.is_finite() and amount >= 0:
-            return amount
-    raise CommandError(f"--max-cost must be a number of US dollars of at least 0, got {given!r}")
-
-
-def _sheet(path: Path | None) -> PriceSheet:
-    return PriceSheet({}) if path is None else PriceSheet.from_json(path.read_text("utf-8"))

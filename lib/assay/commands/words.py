@@ -1,6 +1,7 @@
 """Readers of values, and options, that several commands share."""
 
 import argparse
+from pathlib import Path
 
 
 def count(text: str) -> int:
@@ -40,3 +41,24 @@ def limits_of(given: argparse.Namespace) -> dict[str, float]:
     """Give those limits that were set, as arguments of `assay.run.run_notebook`."""
     limits = {"cell_timeout": given.cell_timeout, "run_timeout": given.run_timeout}
     return {name: seconds for name, seconds in limits.items() if seconds is not None}
+
+
+def add_asks(command: argparse.ArgumentParser) -> None:
+    """Enter what says which asks are meant, for the commands that ask a model."""
+    command.add_argument("study", help="the name of a study or the path of its folder")
+    command.add_argument(
+        "--prompt",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a prompt file, or a prompt's name in the study; may be repeated",
+    )
+    command.add_argument("--model", metavar="NAME", help="the model, or the Azure deployment")
+    command.add_argument("--base-url", metavar="URL", help="a compatible server (default: OPENAI_BASE_URL)")
+    command.add_argument("--run", type=run_number, default=0, metavar="N", help="which repetition, from 0 (default: 0)")
+    command.add_argument("--limit", type=count, metavar="N", help="ask the first N items alone")
+    command.add_argument("--prices", type=Path, metavar="FILE", help="a price file (JSON)")
+    command.add_argument("--store", type=Path, metavar="FILE", help="default: reports/answers/<study>.sqlite")
+    command.add_argument(
+        "--dry-run", action="store_true", help="say what would be asked and what it would cost, and ask nothing"
+    )

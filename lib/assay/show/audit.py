@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from assay.ask.commands import STORES, CommandError, collect_answers
+from assay.ask.choosing import CommandError, usual_store
+from assay.ask.commands import collect_answers
 from assay.ask.prompts import PromptError, load_prompt
-from assay.files import repository_root
 from assay.measure.intervals import Interval
 from assay.measure.judged import Judged
 from assay.measure.ranking import auroc
@@ -36,7 +36,7 @@ def open_answers(settings: CollectSettings) -> Opened:
         return open_study(settings)
     if settings.prompt is None:
         raise CommandError("prompt must name a prompt of the study to ask with, got None")
-    store = Path(settings.store) if settings.store else _usual_store(settings.study)
+    store = Path(settings.store) if settings.store else usual_store(Path(settings.study).name)
     asked = {
         "model": settings.model,
         "local": settings.local,
@@ -183,10 +183,6 @@ def _tells(area: Interval | None) -> str:
     if area is None:
         return "not defined"
     return "yes" if area.low > 0.5 else "inverted" if area.high < 0.5 else "no"
-
-
-def _usual_store(study: str) -> Path:
-    return repository_root() / STORES / f"{Path(study).name}.sqlite"
 
 
 def _mean(values: pd.Series) -> float | None:

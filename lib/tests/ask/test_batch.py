@@ -3,12 +3,14 @@
 import asyncio
 import json
 import random
+import re
 from dataclasses import replace
 
 import pandas as pd
 import pytest
 from assay_test_server import ScriptedServer, Step, completed, refused, reply
 
+from assay.__main__ import main
 from assay.ask import Completion, batch_files, build_request, connect
 from assay.ask.batch import BatchError, fetch, ingest, open_batches, poll, submit
 from assay.ask.batch_files import custom_id, write_batches
@@ -59,9 +61,13 @@ def told(body):
 
 
 def result(ask, content=ANSWER, status=200, error=None):
+    return result_of(custom_id(ask), content, status, error)
+
+
+def result_of(name, content=ANSWER, status=200, error=None):
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content}}
     body = reply(choice) if error is None else {"error": error}
-    line = {"id": "r", "custom_id": custom_id(ask), "response": {"status_code": status, "body": body}, "error": None}
+    line = {"id": "r", "custom_id": name, "response": {"status_code": status, "body": body}, "error": None}
     return json.dumps(line).encode()
 
 
@@ -228,3 +234,60 @@ def test_what_failed_is_named_by_kind(store, asks, line, kind):
     taken = ingest(store, "b", [json.dumps({"custom_id": custom_id(asks[0]), **line}).encode()], asks)
     assert taken.errors == {kind: 1}
     assert store.get(asks[0].key).completion.error == kind
+
+
+def uploaded(provider, which):
+    return re.findall(r'"custom_id": "([0-9a-f]{40})"', provider.files[which].decode())
+
+
+def test_the_command_submits_once_takes_in_what_ended_and_submits_again_what_was_lost(
+    small_study, threaded_server, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "not a real one")
+    provider = Provider()
+    words = ["batch", "small", "--prompt", "good", "--model", "m", "--store", str(tmp_path / "s.sqlite")]
+    words += ["--base-url", threaded_server(provider).url]
+    assert main([*words, "--dry-run"]) == 0
+    assert "6 asks, 0 of them in the store, 6 to send" in capsys.readouterr().out
+    assert (provider.uploads, list(tmp_path.glob("batches/*"))) == (0, [])
+
+    assert main([*words, "--write-only"]) == 0
+    assert "written: " in capsys.readouterr().out
+    assert (provider.uploads, len(list(tmp_path.glob("batches/*.jsonl")))) == (0, 1)
+
+    assert main(words) == 1
+    assert "6 of 6 asks have no outcome; 1 batches have not ended" in capsys.readouterr().out
+    assert main(words) == 1
+    assert "b0: validating" in capsys.readouterr().out
+    assert (provider.uploads, len(provider.batches)) == (1, 1)
+
+    names = uploaded(provider, "f1")
+    assert len(names) == 6
+    answer = '{"label": "b", "confidence": 0.8, "alternatives": {}}'
+    # In another order, one refused, one lost.
+    lines = [result_of(name, answer) for name in reversed(names[:4])]
+    provider.end("completed", lines, [result_of(names[4], status=400, error={"code": "content_filter"})])
+    assert main([*words, "--fetch-only"]) == 1
+    printed = capsys.readouterr().out
+    assert "b0: completed; 5 results stored" in printed
+    assert "of 1 nothing came" in printed
+    assert provider.uploads == 1
+
+    assert main(words) == 1
+    assert uploaded(provider, "f2") == [names[5]]
+    provider.end("completed", [result_of(names[5], answer)])
+    assert main([*words, "--wait", "--every", "0.01"]) == 0
+    assert "0 of 6 asks have no outcome" in capsys.readouterr().out
+    assert (main(words), provider.uploads) == (0, 2)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (["--write-only", "--fetch-only"], "--write-only and --fetch-only leave nothing to do"),
+        (["--every", "0"], "--every must be a number of seconds above 0, got 0"),
+    ],
+)
+def test_a_misuse_of_the_command_is_one_line(small_study, more, said, capsys):
+    assert main(["batch", "small", "--prompt", "good", "--model", "m", *more]) == 2
+    assert said in capsys.readouterr().err

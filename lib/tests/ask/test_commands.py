@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from assay_test_server import completed, refused
 
-from assay.ask import commands
+from assay.ask import choosing, commands
 from assay.ask.commands import CommandError
 from assay.ask.local import missing_extra
 from assay.study import StudyError
@@ -62,7 +62,7 @@ def test_what_is_left_is_a_failure(small_study, threaded_server, tmp_path, capsy
 
 
 def test_the_store_is_under_the_root_by_default(small_study, threaded_server, tmp_path, monkeypatch):
-    monkeypatch.setattr(commands, "repository_root", lambda: tmp_path)
+    monkeypatch.setattr(choosing, "repository_root", lambda: tmp_path)
     assert collect(threaded_server([ANSWER]), tmp_path, store=None) == 0
     assert (tmp_path / "reports" / "answers" / "small.sqlite").is_file()
 
