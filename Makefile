@@ -8,7 +8,7 @@ FUZZ_SECONDS ?= 600
 # Compiled once here, imported many times later: kernels start in seconds instead of a quarter of a minute.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help setup local peers collect-local lock report test test-long fuzz table lab bench lint clean
+.PHONY: help setup local peers figure collect-local lock report test test-long fuzz table lab bench lint clean
 
 help:
 	@echo "make report     run every notebook on every shipped study into reports/index.html"
@@ -16,6 +16,7 @@ help:
 	@echo "make fuzz       throw ten minutes of made-up input at every reader (FUZZ_SECONDS=60: one)"
 	@echo "make table      count again what the tests try, in lib/tests/README.md"
 	@echo "make collect-local  ask the embedded model 20 questions; needs no key"
+	@echo "make figure     draw the figure of the README again"
 	@echo "make lab        open JupyterLab in notebooks/"
 	@echo "make bench      print the benchmark table"
 	@echo "make lint       check formatting, style, types and notebooks"
@@ -46,6 +47,11 @@ collect-local: local
 
 lock: setup
 	$(BIN)/python lib/lock.py
+	$(MAKE) setup
+	$(BIN)/python lib/tests/licences.py
+
+figure: setup
+	$(BIN)/python lib/figure.py
 
 report: setup
 	$(BIN)/assay report
