@@ -24,7 +24,7 @@ _SHORTEST_ALT = 20
 _WIDE = 560  # CSS pixels
 _COORDINATES = re.compile(r'(?<=\s)(?:d|x|y|points)="[^"]*"')
 _DECIMAL = re.compile(r"-?\d+\.\d{3,}")
-_ROWS_SHOWN = 200
+_ROWS_SHOWN = 100
 
 
 class Figure:
