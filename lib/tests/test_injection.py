@@ -127,6 +127,9 @@ def test_what_everybody_wrote_is_text_in_pages_and_tables(
     file = FIXTURE if name == "fixture" else SHIPPED / f"{name}.ipynb"
     repository = hostile_repository(tmp_path / "r", (file,))
     monkeypatch.chdir(repository)
+    # Of the two models one is to be the cheap one; without that there is nothing to route between, and no table.
+    routed = f"[40_routing]\ncheap = {json.dumps(attack(12))}\nexpensive = {json.dumps(attack(11))}\n"
+    (repository / "data" / "small" / "report.toml").write_text(routed if name == "40_routing" else "")
     (repository / "grid.yaml").write_text(f"notebook: {file.stem}\nproduct: {{study: [small], part: [all]}}\n")
     assert main(["report", "small"]) == 0, capsys.readouterr().err
     seen = [check(page) for page in (repository / "reports").rglob("*.html")]

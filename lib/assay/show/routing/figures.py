@@ -61,7 +61,7 @@ def draw_agreement_map(axes: Axes, earned: Earned) -> Axes:
             text = "none" if rate is None else f"{100 * rate:.1f} %\n{measured:,}"
             style = "italic" if few else "normal"
             axes.text(
-                column, row, text, ha="center", va="center", fontsize=7.5, fontstyle=style, color=GREY if few else INK
+                column, row, text, ha="center", va="center", fontsize=7.5, fontstyle=style, color=INK
             )
             chosen = earned.nearest == (row, column)
             if chosen or earned.trusted[row, column]:
