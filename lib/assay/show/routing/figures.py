@@ -60,9 +60,7 @@ def draw_agreement_map(axes: Axes, earned: Earned) -> Axes:
             few = measured < earned.min_questions
             text = "none" if rate is None else f"{100 * rate:.1f} %\n{measured:,}"
             style = "italic" if few else "normal"
-            axes.text(
-                column, row, text, ha="center", va="center", fontsize=7.5, fontstyle=style, color=INK
-            )
+            axes.text(column, row, text, ha="center", va="center", fontsize=7.5, fontstyle=style, color=INK)
             chosen = earned.nearest == (row, column)
             if chosen or earned.trusted[row, column]:
                 axes.add_patch(
