@@ -78,7 +78,7 @@ class PointSettings(Settings):
     threshold: Share | None = Field(None, description="a number from 0 to 1, or None to have it tuned")
     tie_margin: Share | None = Field(None, description="a number from 0 to 1, or None to have it tuned")
     delta: Annotated[float, Field(gt=0, lt=1)] | None = Field(
-        None, description="a number between 0 and 1, both left out, or None for the delta of each gate"
+        None, description="a number above 0 and below 1, or None for the delta of each gate"
     )
     grid: int = Field(101, ge=11, le=1001, description="a whole number from 11 to 1001")
 

@@ -276,7 +276,7 @@ MISUSES = {
     ),
     "wrong value": (
         "notebook: 20_thresholds\nparameters: {study: one}\nproduct: {delta: [0.1, 2]}",
-        r"none.yaml, run 2 of 2 \(delta=2\): delta must be a number between 0 and 1, both left out, .* got 2$",
+        r"none.yaml, run 2 of 2 \(delta=2\): delta must be a number above 0 and below 1, .* got 2$",
     ),
     "wrong type": (
         "notebook: 20_thresholds\nlist: [{study: one, grid: many}]",

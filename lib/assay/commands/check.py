@@ -18,7 +18,12 @@ def declare(commands: Any) -> argparse.ArgumentParser:
         ),
     )
     command.add_argument("policy", type=Path, help="a policy file")
-    command.add_argument("answers", type=Path, help="labelled answers, CSV, JSONL or parquet")
+    command.add_argument(
+        "answers",
+        type=Path,
+        help="labelled answers: a CSV, JSONL or parquet file with label, calibration, and predicted and confidence or "
+        "completion (elicitation, model, prompt where there are several), or the folder of a study",
+    )
     command.add_argument(
         "--allow",
         action="append",

@@ -147,8 +147,9 @@ class Hygiene:
         commonest = f"{self.commonest * scale:.6g}"
         if self.distinct == 1:
             return f"{self.name} states {commonest} every time, so its confidence tells no answers apart."
-        text = f"{self.name} states {self.distinct:,} distinct confidences, most often {commonest} "
-        text += f"({percent(self.commonest_share)} of answers)"
+        text = f"{self.name} states {self.distinct:,} distinct confidences"
+        if self.commonest_share >= 0.05:
+            text += f", most often {commonest} ({percent(self.commonest_share)} of answers)"
         if self.saturated_share and self.commonest != 1:
             text += f"; {percent(self.saturated_share)} state {scale}"
         return text + "."
@@ -163,7 +164,8 @@ class Hygiene:
         )
 
     def _examples(self) -> str:
-        if self.constant_share is None:
+        # A probability read off tokens, or of a classifier, is not copied from an example.
+        if self.constant_share is None or self.series.get("elicitation", "verbal") != "verbal":
             return ""
         return (
             f"{percent(self.constant_share)} of the answers of {self.name} state a confidence that stands in the "

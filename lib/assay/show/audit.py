@@ -129,7 +129,9 @@ def information(series: Sequence[Series]) -> Words:
     pairs = [own for own in together.values() if len(own) > 1]
     paragraphs = [_side_by_side(own) for own in pairs[:FEW]]
     alone = [own[0] for own in together.values() if len(own) == 1]
-    if alone:
+    if len(alone) == 1:
+        paragraphs.append(_side_by_side(alone))
+    elif alone:
         telling = [one for one in alone if _tells(_area(one)) == "yes"]
         known = [area for one in alone if (area := _area(one)) is not None]
         if known:

@@ -10,9 +10,14 @@ from assay.measure.operating import gate_name
 from assay.measure.policies import policy_of
 from assay.measure.tuning import Tuned
 from assay.rules import save_policy
+from assay.rules.documents import OneLineError
 from assay.show.opening import Opened
 from assay.show.tables import Format, Table
-from assay.show.words import Words, percent
+from assay.show.words import Words, listed, percent
+
+
+class PolicyChoiceError(OneLineError):
+    """A policy file was asked for where several series are chosen."""
 
 
 def criterion(tuned: Sequence[Tuned]) -> Table:
@@ -66,15 +71,15 @@ def write_policy(tuned: Sequence[Tuned], opened: Opened, path: str) -> Words:
 
     Raises
     ------
-    ValueError
+    PolicyChoiceError
         If there are several series: a policy belongs to one.
     """
     if not path:
         return Words("No policy file was asked for; the parameter policy names where to write one.")
     if len(tuned) != 1:
-        raise ValueError(
-            f"policy {path}: a policy belongs to one series, and {len(tuned)} are chosen here; "
-            "choose one with model, prompt, calibration and elicitation"
+        raise PolicyChoiceError(
+            f"policy {path}: a policy belongs to one series, and {len(tuned)} are chosen here "
+            f"({listed([one.series.name for one in tuned])}); choose one with model, prompt, calibration and elicitation"
         )
     one = tuned[0]
     written = policy_of(

@@ -91,7 +91,8 @@ def _values(looks: Sequence[Hygiene], scale: int) -> str:
 
 
 def _examples(looks: Sequence[Hygiene]) -> str:
-    known = [one for one in looks if one.constant_share is not None]
+    # Of what was written: a probability read off tokens is not copied from an example.
+    known = [one for one in looks if one.constant_share is not None and one.series.get("elicitation") == "verbal"]
     if not known:
         return ""
     share = _spread(known, lambda one: one.constant_share)

@@ -66,7 +66,7 @@ def test_answers_alike_are_not_ranked():
     opened = audit.open_answers(check("00_collect", {"study": "plant", "model": "tfidf_logistic"}))
     opened.series[0].answers["correct"] = True
     opened.series[0].answers["predicted"] = opened.series[0].answers["label"]
-    assert "nothing can be ranked" in str(audit.information(opened.series))
+    assert "cannot be ranked, since its answers are all right or all wrong" in str(audit.information(opened.series))
     assert audit.information_table(opened.series).frame["tells right from wrong"].tolist() == ["not defined"]
 
 

@@ -94,6 +94,13 @@ def test_the_first_margin_that_changes_anything_is_the_smallest_gap():
     assert margin == pytest.approx(max(on_grid, 0.05))
 
 
+def test_a_policy_of_several_series_is_refused_with_their_names(tmp_path):
+    opened = make_study(items=40, models=("m1", "m2"))
+    with pytest.raises(certificates.PolicyChoiceError, match=r"2 are chosen here \(m1 and m2\)"):
+        certificates.write_policy(tune_all(opened), opened, str(tmp_path / "policy.json"))
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("draw", ["along_threshold", "along_margin", "planes", "safety_for_coverage", "margin_price"])
 def test_every_figure_of_notebook_20_states_its_type_axes_and_count(draw):
     figure = getattr(thresholds, draw)(tune_all(make_study(items=60, wrong=0.1, models=("m1", "m2"))))
