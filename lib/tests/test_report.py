@@ -120,6 +120,8 @@ def test_a_study_may_set_parameters_of_its_report_or_leave_a_notebook_out(reposi
         ("a = = b", "one/report.toml cannot be read: "),
         ("[21_thresholds]", "one/report.toml names an unknown notebook '21_thresholds'"),
         ("20_thresholds = 3", "one/report.toml: 20_thresholds must be a table of parameters or false, got 3"),
+        ('[00_collect]\nask = true\nbase_url = "https://a.example/v1"', "one/report.toml: 00_collect may not set ask"),
+        ('[00_collect]\nstore = "../elsewhere.sqlite"', "one/report.toml: 00_collect may not set store"),
     ],
 )
 def test_report_settings_that_cannot_be_used_are_refused(text: str, message: str, repository: Path) -> None:

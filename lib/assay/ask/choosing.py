@@ -10,12 +10,13 @@ from assay.ask.prompts import PromptFile, load_prompt
 from assay.ask.source import Source, load_source
 from assay.files import repository_root
 from assay.rules import PriceSheet
+from assay.rules.documents import OneLineError
 
 STORES: Final = Path("reports") / "answers"
 """Where the stores of studies are, under the root of the repository."""
 
 
-class CommandError(ValueError):
+class CommandError(OneLineError):
     """A command that was given what it cannot take."""
 
 

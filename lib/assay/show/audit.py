@@ -36,7 +36,12 @@ def open_answers(settings: CollectSettings) -> Opened:
         return open_study(settings)
     if settings.prompt is None:
         raise CommandError("prompt must name a prompt of the study to ask with, got None")
-    store = Path(settings.store) if settings.store else usual_store(Path(settings.study).name)
+    if settings.local and (settings.model is not None or settings.base_url):
+        raise CommandError("local asks a model of its own: leave out model and base_url")
+    if not settings.local and settings.model is None:
+        raise CommandError("model must name the model to ask, unless local is True, got None")
+    # "." names the study of the folder it is in.
+    store = Path(settings.store) if settings.store else usual_store(Path(settings.study).expanduser().resolve().name)
     asked = {
         "model": settings.model,
         "local": settings.local,

@@ -121,12 +121,15 @@ def _finding(report: CalibrationReport) -> str:
     return f"{report.series.name}: {' '.join(report.summary.findings())}"
 
 
-def notes(reports: Sequence[CalibrationReport]) -> Words:
-    """Return what a reader must know of the figures, each remark once, with the series it is about."""
+def notes(reports: Sequence[CalibrationReport]) -> Words | Table:
+    """Return what a reader must know of the figures: each remark once, or as a table where they would be a wall."""
     about: dict[str, list[str]] = {}
     for report in reports:
         for note in report.summary.notes:
             about.setdefault(note, []).append(report.series.name)
+    if len(about) > FEW < len(reports):
+        rows = [{"series": report.series.name, **_by_subject(report.summary.notes)} for report in reports]
+        return Table(pd.DataFrame(rows).fillna("none"), caption="What to know of the figures above", name="notes")
     return Words(*(f"{_about(names, len(reports))}: {note}." for note, names in about.items()))
 
 
@@ -206,6 +209,16 @@ def headline(reports: Sequence[CalibrationReport]) -> str:
 def scale_of(study: Study) -> int:
     """Return the scale on which the study's confidences were written, 1 or 100."""
     return int(getattr(study.contract, "scale", 1))
+
+
+def _by_subject(remarks: Sequence[str]) -> dict[str, str]:
+    """Sort remarks such as ``log loss: 2 answers certain and wrong`` by what they are about."""
+    found: dict[str, str] = {}
+    for remark in remarks:
+        subject, told, text = remark.partition(": ")
+        subject, text = (subject, text) if told else ("left out", remark.removesuffix(" left out"))
+        found[subject] = f"{found[subject]}; {text}" if subject in found else text
+    return found
 
 
 def _about(names: Sequence[str], of: int) -> str:

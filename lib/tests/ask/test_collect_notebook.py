@@ -9,7 +9,9 @@ from assay_test_server import completed
 
 from assay.parameters import check
 from assay.record import record_path
+from assay.rules.documents import OneLineError
 from assay.run import RunError, run_notebook
+from assay.show import audit
 
 NOTEBOOK = Path(__file__).parents[3] / "notebooks" / "00_collect.ipynb"
 ANSWER = completed('{"label": "b", "confidence": 0.8, "alternatives": {}}')
@@ -54,3 +56,34 @@ def test_a_dry_run_asks_nothing(small_study, threaded_server, tmp_path):
         run_notebook(NOTEBOOK, {**given, "base_url": server.url}, output=tmp_path / "out.ipynb")
     assert "6 asks, 0 of them in the store, 6 to send" in printed(tmp_path / "out.partial.ipynb")
     assert server.requests == []
+
+
+def test_without_a_key_it_ends_as_a_misuse_in_one_line_that_says_what_to_set(small_study, tmp_path):
+    given = {
+        "study": str(small_study),
+        "ask": True,
+        "prompt": "good",
+        "model": "m",
+        "store": str(tmp_path / "s.sqlite"),
+    }
+    with pytest.raises(RunError, match=r"^OPENAI_API_KEY is not set: set it to ask models at") as refusal:
+        run_notebook(NOTEBOOK, given, output=tmp_path / "out.ipynb")
+    assert refusal.value.misuse
+    assert not (tmp_path / "s.sqlite").exists()
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "^model must name the model to ask, unless local is True, got None$"),
+        ({"model": "m", "local": True}, "^local asks a model of its own: leave out model and base_url$"),
+        ({"model": "m", "prompt": "goof"}, "^goof: no such file, nor a prompt of small"),
+        ({"model": "m", "max_cost": "much"}, "must be a number of US dollars of at least 0, got 'much'$"),
+    ],
+)
+def test_settings_that_cannot_ask_are_refused_before_a_store_is_made(small_study, tmp_path, given, said):
+    store = tmp_path / "s.sqlite"
+    given = {"study": str(small_study), "ask": True, "prompt": "good", "store": str(store), **given}
+    with pytest.raises(OneLineError, match=said):
+        audit.open_answers(check("00_collect", given))
+    assert not store.exists()

@@ -80,6 +80,22 @@ def test_a_given_point_is_what_every_figure_describes():
     assert review.sensitivity(tuned[0]).frame["here"].tolist().count("operating point") == 2
 
 
+def test_remarks_on_many_series_are_one_table_and_on_few_are_words():
+    study = make_study(items=60, wrong=0.2, models=("m1", "m2", "m3", "m4", "m5"))
+    reports = []
+    for number, one in enumerate(study.series):
+        answers = one.answers.copy()
+        answers.loc[answers.index[: number + 1], ["predicted", "confidence"]] = None
+        reports.append(calibration_report(dataclasses.replace(one, answers=answers)))
+    table = calibration.notes(reports)
+    assert table.frame["series"].tolist() == [one.name for one in study.series]
+    assert table.frame["left out"].tolist() == [
+        "1 unreadable answer",
+        *(f"{n} unreadable answers" for n in range(2, 6)),
+    ]
+    assert "m1: 1 unreadable answer left out." in str(calibration.notes(reports[:2]))
+
+
 def test_the_first_margin_that_changes_anything_is_the_smallest_gap():
     opened = make_study(wrong=0.2)
     tuned = tune_all(opened, threshold=0.0, tie_margin=0.0)
