@@ -5,15 +5,17 @@ waits in no batch is written to files and submitted. Called again it submits not
 """
 
 import asyncio
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
 from assay.ask.batch import Ingested, fetch, ingest, open_batches, poll, submit
 from assay.ask.batch_files import write_batches
 from assay.ask.choosing import CommandError, price_sheet, prompt_files, usual_store
+from assay.ask.claims import waiting_in
 from assay.ask.client import Connection, connect
 from assay.ask.commands import print_summary
-from assay.ask.plan import make_asks, make_plan
+from assay.ask.plan import AGAIN, distinct, make_asks, make_plan, settled
 from assay.ask.request import Ask
 from assay.ask.source import Source, load_source
 from assay.ask.store import Store
@@ -62,12 +64,13 @@ def batch_answers(
     Returns
     -------
     int
-        0 if every ask has an outcome in the store (or, with `write_only`, a file), 1 if some are left or wait.
+        0 if every ask has an outcome in the store that stands (or, with `write_only`, a file), 1 if some are left, wait,
+        or failed in a way after which they are asked again.
     """
     if write_only and fetch_only:
         raise CommandError("--write-only and --fetch-only leave nothing to do: give one of them")
-    if not every > 0:
-        raise CommandError(f"--every must be a number of seconds above 0, got {every:g}")
+    if not 0 < every < math.inf:
+        raise CommandError(f"--every must be a finite number of seconds above 0, got {every:g}")
     source = load_source(study)
     files = prompt_files(prompts, source)
     sheet = price_sheet(prices)
@@ -76,7 +79,11 @@ def batch_answers(
     path = store or usual_store(source.name)
     if dry_run:
         with Store(path if path.exists() else ":memory:") as opened:
-            print(make_plan(opened, asks, source.taxonomy, source.fields, prices=sheet))
+            waiting_now = {key for batch in open_batches(opened) for key in waiting_in(opened, batch)}
+            free = [ask for ask in asks if ask.key not in waiting_now]
+            print(make_plan(opened, free, source.taxonomy, source.fields, prices=sheet))
+            if len(free) < len(asks):
+                print(f"{len(asks) - len(free):,} more asks wait in a batch")
         return 0
     try:
         connection = connect(base_url=base_url)
@@ -89,13 +96,15 @@ def batch_answers(
         work = _go_on(connection, opened, asks, source, folder, write_only, fetch_only, every if wait else None)
         waiting, lost = complete(work)
         print_summary(opened, asks, source)
-        states = opened.states({ask.key: ask for ask in asks})
-        left = len({ask.key for ask in asks} - set(states))
+        different = distinct(asks)
+        states = opened.states(different)
+        left = sum(not settled(states, key, AGAIN) for key in different)
     print(f"store: {path}")
     if write_only:
         return 0
     print(
-        f"{left:,} of {len(asks):,} asks have no outcome" + (f"; {waiting:,} batches have not ended" if waiting else "")
+        f"{left:,} of {len(different):,} asks have no outcome that stands"
+        + (f"; {waiting:,} batches have not ended" if waiting else "")
     )
     return 1 if left or waiting or lost else 0
 
@@ -129,7 +138,15 @@ async def _go_on(
 
 async def _take_in(connection: Connection, store: Store, asks: Sequence[Ask]) -> tuple[int, int]:
     waiting = lost = 0
+    wanted = {ask.key for ask in asks}
     for batch in open_batches(store):
+        others = sum(key not in wanted for key in waiting_in(store, batch))
+        if others:
+            # Taking it in now would drop results that were paid for, since only what is wanted is stored.
+            print(
+                f"{batch}: left alone, {others:,} of its asks are of another prompt, model, run or limit; call with those"
+            )
+            continue
         state = await poll(connection, batch)
         if not state.ended:
             print(f"{batch}: {state.state}, {state.done:,} of {state.total:,} done")

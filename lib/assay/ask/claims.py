@@ -122,6 +122,12 @@ def claim_for_batch(store: Store, keys: Iterable[AskKey], batch: str) -> None:
         )
 
 
+def waiting_in(store: Store, batch: str) -> list[AskKey]:
+    """Return the asks that wait in a batch."""
+    found = store.read(f"SELECT {', '.join(KEY)} FROM claims WHERE owner = ?", (BATCH + batch,))  # noqa: S608 (names only)
+    return [AskKey(*key) for key in found]
+
+
 def end_batch(store: Store, batch: str) -> list[AskKey]:
     """Give back the claims of a batch and return the asks of which nothing has come."""
     with store.transaction() as cursor:

@@ -256,7 +256,7 @@ def test_the_command_submits_once_takes_in_what_ended_and_submits_again_what_was
     assert (provider.uploads, len(list(tmp_path.glob("batches/*.jsonl")))) == (0, 1)
 
     assert main(words) == 1
-    assert "6 of 6 asks have no outcome; 1 batches have not ended" in capsys.readouterr().out
+    assert "6 of 6 asks have no outcome that stands; 1 batches have not ended" in capsys.readouterr().out
     assert main(words) == 1
     assert "b0: validating" in capsys.readouterr().out
     assert (provider.uploads, len(provider.batches)) == (1, 1)
@@ -277,15 +277,60 @@ def test_the_command_submits_once_takes_in_what_ended_and_submits_again_what_was
     assert uploaded(provider, "f2") == [names[5]]
     provider.end("completed", [result_of(names[5], answer)])
     assert main([*words, "--wait", "--every", "0.01"]) == 0
-    assert "0 of 6 asks have no outcome" in capsys.readouterr().out
+    assert "0 of 6 asks have no outcome that stands" in capsys.readouterr().out
     assert (main(words), provider.uploads) == (0, 2)
+
+
+@pytest.fixture
+def command(small_study, threaded_server, tmp_path, monkeypatch):
+    """A provider, and the words of the command that asks it."""
+    monkeypatch.setenv("OPENAI_API_KEY", "not a real one")
+    provider = Provider()
+    words = ["batch", "small", "--prompt", "good", "--model", "m", "--store", str(tmp_path / "s.sqlite")]
+    return provider, [*words, "--base-url", threaded_server(provider).url]
+
+
+@pytest.mark.parametrize("other", [["--limit", "2"], ["--run", "1"]])
+def test_a_call_about_other_asks_leaves_a_batch_and_its_results_alone(command, other, tmp_path, capsys):
+    provider, words = command
+    assert main(words) == 1
+    answer = '{"label": "b", "confidence": 0.8, "alternatives": {}}'
+    provider.end("completed", [result_of(name, answer) for name in uploaded(provider, "f1")])
+    assert main([*words, *other, "--fetch-only"]) == 1
+    assert "b0: left alone" in capsys.readouterr().out
+    assert (main(words), provider.uploads) == (0, 1)
+    with Store(tmp_path / "s.sqlite") as opened:
+        assert len(list(opened.rows())) == 6
+
+
+@pytest.mark.parametrize(("status", "code"), [(429, "rate_limit_exceeded"), (500, "boom")])
+def test_a_failure_that_is_asked_again_leaves_the_command_undone(command, status, code, capsys):
+    provider, words = command
+    assert main(words) == 1
+    first, *others = uploaded(provider, "f1")
+    provider.end(
+        "completed", [result_of(name) for name in others], [result_of(first, status=status, error={"code": code})]
+    )
+    assert main([*words, "--fetch-only"]) == 1
+    assert "1 of 6 asks have no outcome that stands" in capsys.readouterr().out
+
+
+def test_what_waits_in_a_batch_is_not_said_to_be_sent(command, capsys):
+    _, words = command
+    assert main(words) == 1
+    capsys.readouterr()
+    assert main([*words, "--dry-run"]) == 0
+    printed = capsys.readouterr().out
+    assert "0 to send" in printed
+    assert "6 more asks wait in a batch" in printed
 
 
 @pytest.mark.parametrize(
     ("more", "said"),
     [
         (["--write-only", "--fetch-only"], "--write-only and --fetch-only leave nothing to do"),
-        (["--every", "0"], "--every must be a number of seconds above 0, got 0"),
+        (["--every", "inf"], "--every must be a finite number of seconds above 0, got inf"),
+        (["--every", "0"], "--every must be a finite number of seconds above 0, got 0"),
     ],
 )
 def test_a_misuse_of_the_command_is_one_line(small_study, more, said, capsys):
