@@ -263,17 +263,15 @@ def study_folder(name: str) -> Path:
     assay.study.StudyError
         There is none.
     """
-    from assay.study import StudyError, find_studies
+    from assay.study import StudyError, find_folder, find_studies
 
-    if (Path(name) / "study.toml").is_file():
-        # The name of a study is that of its folder, which "." and ".." do not spell.
-        return Path(name).resolve()
-    found = find_studies()
-    if name not in found:
+    folder = find_folder(name)
+    if folder is None:
+        found = find_studies()
         near = difflib.get_close_matches(name, found, n=1)
         hint = f"did you mean {near[0]}?" if near else f"studies found: {', '.join(found) or 'none'}"
         raise StudyError(f"there is no study {name!r}; {hint}", kind="unknown_study")
-    return found[name]
+    return folder
 
 
 def _check_parameters(

@@ -8,7 +8,7 @@ import pandas as pd
 
 from assay.rules import Taxonomy
 from assay.rules.parsing import DEFAULT_FIELDS, AnswerFields
-from assay.study import ClassificationContract, Contract, StudyError, find_studies
+from assay.study import ClassificationContract, Contract, StudyError, find_folder, find_studies
 from assay.study.errors import listed, nearest, shown
 from assay.study.exclusions import Exclusions
 from assay.study.items import items_of_file
@@ -57,13 +57,13 @@ def load_source(name_or_path: str) -> Source:
     StudyError
         If there is no such study, it cannot be read, or it keeps no items of its own apart from its answers.
     """
-    found = find_studies()
-    folder = found.get(name_or_path, Path(name_or_path).expanduser())
-    if not (folder / "study.toml").is_file():
+    folder = find_folder(name_or_path)
+    if folder is None:
+        found = find_studies()
         hint = nearest(name_or_path, found)
         raise StudyError(f"there is no study {shown(name_or_path)}{hint}; studies found: {listed(found)}")
-    settings = read_settings(folder.resolve())
+    settings = read_settings(folder)
     if settings.items.source is None:
         raise StudyError(f"{folder.name}: its study.toml names no file of items, so there is nothing to ask about")
     items = items_of_file(read_table(settings.items.source), settings.items.columns, settings.items.tags, Exclusions())
-    return Source(folder.resolve().name, settings.taxonomy, settings.contract, items.frame, settings.prompts)
+    return Source(folder.name, settings.taxonomy, settings.contract, items.frame, settings.prompts)

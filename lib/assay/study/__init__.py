@@ -13,7 +13,7 @@ from assay.study.contract import (
     VerdictContract,
 )
 from assay.study.errors import StudyError
-from assay.study.loading import find_studies, load_study
+from assay.study.loading import find_folder, find_studies, load_study
 from assay.study.manifest import check_manifest, write_manifest
 from assay.study.parts import CERTIFICATION, PARTS, TUNING, split_items
 from assay.study.series import Series, each_series, find_series
@@ -39,6 +39,7 @@ __all__ = [
     "VerdictContract",
     "check_manifest",
     "each_series",
+    "find_folder",
     "find_series",
     "find_studies",
     "load_study",

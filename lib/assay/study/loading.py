@@ -56,6 +56,14 @@ def load_study(name_or_path: str | os.PathLike[str], *, answers: Path | None = N
     return _load(folder, settings if answers is None else _with_answers(settings, answers))
 
 
+def find_folder(name_or_path: str | os.PathLike[str]) -> Path | None:
+    """Find the folder of a study, as `load_study` does, without reading it; None where there is none."""
+    if _is_name(name_or_path):
+        return next((data / name_or_path for data in _data_folders() if _is_study(data / name_or_path)), None)
+    # The name of a study is that of its folder, which "." and ".." do not spell.
+    return Path(name_or_path).resolve() if _is_study(Path(name_or_path)) else None
+
+
 def find_studies() -> dict[str, Path]:
     """Return the folder of every study that can be loaded by name, in the order of the names."""
     found: dict[str, Path] = {}
@@ -70,22 +78,20 @@ def find_studies() -> dict[str, Path]:
 
 
 def _find(name_or_path: str | os.PathLike[str]) -> Path:
-    given = os.fspath(name_or_path)
-    named = isinstance(name_or_path, str) and _NAME.fullmatch(given) is not None
-    if named:
-        for data in _data_folders():
-            if _is_study(data / given):
-                return data / given
-    elif _is_study(Path(given)):
-        # The name of a study is that of its folder, which "." and ".." do not spell.
-        return Path(given).resolve()
-    found = find_studies()
+    folder = find_folder(name_or_path)
+    if folder is not None:
+        return folder
+    given, found = os.fspath(name_or_path), find_studies()
     what = (
         f"there is no study {shown(given)}"
-        if named
+        if _is_name(name_or_path)
         else f"{shown(given)} is neither the name of a study nor a folder with a study.toml"
     )
     raise StudyError(f"{what}{nearest(given, found)}; studies found: {listed(found)}", kind="unknown_study")
+
+
+def _is_name(name_or_path: str | os.PathLike[str]) -> bool:
+    return isinstance(name_or_path, str) and _NAME.fullmatch(name_or_path) is not None
 
 
 def _is_study(folder: Path) -> bool:
