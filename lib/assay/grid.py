@@ -19,7 +19,7 @@ import itertools
 import math
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -267,11 +267,11 @@ def _prepared(grid: Grid, cell_timeout: float, run_timeout: float) -> Iterator[t
         except (ParameterError, NotebookError, StudyError, RunError) as error:
             raise GridError(f"{where}, {grid.words(number)}: {error}") from None
         assert plan.record is not None  # read_grid takes only notebooks that leave one
-        for place in _places(plan.record, parameters):
+        for place in map(Path.resolve, plan.writes):
             if place in written:
                 raise GridError(
                     f"{where}: runs {written[place] + 1} and {number + 1} would both write {shown_path(place)}; "
-                    "each run needs parameters of its own, and record and policy left out or told apart"
+                    "each run needs parameters of its own, and the files it writes left out or told apart"
                 )
             written[place] = number
         if folder not in data:
@@ -281,13 +281,6 @@ def _prepared(grid: Grid, cell_timeout: float, run_timeout: float) -> Iterator[t
 
 def _default_study(plan: Plan) -> object:
     return declared_parameters(plan.content).get("study")
-
-
-def _places(record: Path, parameters: Mapping[str, object]) -> Iterator[Path]:
-    yield record.resolve()
-    policy = parameters.get("policy")
-    if isinstance(policy, str) and policy:
-        yield Path(policy).expanduser().resolve()
 
 
 def _stamp_path(record: Path) -> Path:

@@ -37,8 +37,6 @@ from assay.show.compared import COMPARED
 from assay.show.index import IndexEntry, index_page
 from assay.stamp import Stamp, code_digest, folder_digest, inputs_digest
 
-_NOT_THE_STUDYS = {"study", "record", "policy", "store", "ask"}
-
 
 class ReportError(ValueError):
     """There is nothing to report on, or a study says in a wrong way what to report."""
@@ -298,8 +296,9 @@ def _chosen(folder: Path, notebooks: Sequence[str]) -> dict[str, dict[str, Any]]
             raise ReportError(f"{where}: {name} must be a table of parameters or false, got {table!r}")
         # The folder may be somebody else's: it says what is shown of the study, and not which files are written, nor
         # that a server of its choice is asked with the reader's key.
-        if places := sorted(_NOT_THE_STUDYS & set(table or ())):
-            raise ReportError(f"{where}: {name} may not set {places[0]}")
+        reserved = {"study", *NOTEBOOKS[name].writes, *NOTEBOOKS[name].acts}
+        if given := sorted(reserved & set(table or ())):
+            raise ReportError(f"{where}: {name} may not set {given[0]}")
     return {name: tables.get(name, {}) for name in notebooks if tables.get(name) is not False}
 
 

@@ -72,6 +72,7 @@ class Plan:
     output: Path
     html: Path | None
     record: Path | None
+    writes: tuple[Path, ...]
     cell_timeout: float
     run_timeout: float
     folder: Path
@@ -154,7 +155,7 @@ def prepare(
     file = find_notebook(path)
     content = read_notebook(file)
     given = dict(parameters or {})
-    name, record, policy = _check_parameters(file.stem, content, given)
+    name, record, writes = _check_parameters(file.stem, content, given)
     give_parameters(content, given)
     kernel = kernel or content.metadata.get("kernelspec", {}).get("name", "python3")
     require_kernel(kernel, file.name)
@@ -165,6 +166,7 @@ def prepare(
         output=Path(output or repository_root() / "reports" / "notebooks" / f"{name}.ipynb").absolute(),
         html=Path(html).absolute() if html is not None else None,
         record=record,
+        writes=writes,
         cell_timeout=cell_timeout,
         run_timeout=run_timeout,
         folder=Path.cwd(),
@@ -174,7 +176,7 @@ def prepare(
         raise RunError(f"output must be a file that ends in .ipynb, got {shown_path(plan.output)}", misuse=True)
     if plan.output.resolve() == file.resolve():
         raise RunError(f"output must not be the notebook itself, {shown_path(file)}", misuse=True)
-    for place in filter(None, (plan.output, plan.html, plan.record, policy)):
+    for place in filter(None, (plan.output, plan.html, *writes)):
         _check_writable(place)
     return plan
 
@@ -276,17 +278,18 @@ def study_folder(name: str) -> Path:
 
 def _check_parameters(
     stem: str, content: NotebookNode, given: dict[str, object]
-) -> tuple[str, Path | None, Path | None]:
-    """Check the parameters; give the name of the run's files and the places of its record and policy, if it has them."""
+) -> tuple[str, Path | None, tuple[Path, ...]]:
+    """Check the parameters; give the name of the run's files, the place of its record if it has one, and all it writes."""
     declared = declared_parameters(content)
     if stem not in NOTEBOOKS:
         check_against_literals(given, declared, stem)
-        return stem, None, None
+        return stem, None, ()
     settings = check(stem, {name: value for name, value in {**declared, **given}.items() if value is not ...})
     study_folder(settings.study)
-    policy = getattr(settings, "policy", "")
-    written = Path(policy).expanduser().absolute() if policy else None
-    return run_name(stem, settings), record_path(stem, settings), written
+    record = record_path(stem, settings)
+    named = (getattr(settings, name) for name in settings.writes if name != "record")
+    written = tuple(Path(place).expanduser().absolute() for place in named if place)
+    return run_name(stem, settings), record, (record, *written)
 
 
 def _check_writable(place: Path) -> None:

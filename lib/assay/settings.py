@@ -24,6 +24,12 @@ class Settings(BaseModel):
     in_report: ClassVar[bool] = True
     """Whether ``assay report`` runs the notebook; one that asks models does not belong there."""
 
+    writes: ClassVar[tuple[str, ...]] = ("record",)
+    """Settings that are paths of files that a run writes, each run its own; blank for the usual place or for none."""
+
+    acts: ClassVar[tuple[str, ...]] = ()
+    """Settings of what a run does beyond reading a study, which no study may turn on for whoever reports on it."""
+
     study: str = Field(description="the name of a study or the path of its folder", min_length=1)
     model: OptionalName = Field(None, description="the name of a model in the study, or None")
     prompt: OptionalName = Field(None, description="the name of a prompt in the study, or None")
@@ -51,6 +57,8 @@ class Settings(BaseModel):
 
 class CollectSettings(Settings):
     """For 00_collect: what did the models say, and is it fit to use. It asks nothing unless `ask` says so."""
+
+    acts: ClassVar[tuple[str, ...]] = ("ask", "store")
 
     ask: bool = Field(False, description="True to ask a model, False to look at the answers that the study has")
     local: bool = Field(False, description="True for the embedded model, else False")
@@ -86,6 +94,8 @@ class PointSettings(Settings):
 class ThresholdsSettings(PointSettings):
     """For 20_thresholds: which threshold and tie margin."""
 
+    writes: ClassVar[tuple[str, ...]] = ("record", "policy")
+
     policy: str = Field("", description='the path of the policy file to write, or "" for none')
 
 
@@ -109,6 +119,8 @@ class PromptsSettings(Settings):
 
 class RoutingSettings(Settings):
     """For 40_routing: when may the cheap model answer."""
+
+    writes: ClassVar[tuple[str, ...]] = ("record", "policy")
 
     part: Literal["all", "tuning", "certification"] = Field("tuning", description="all, tuning or certification")
     cheap: str = Field("", description='the name of a series (its model, or model and prompt between commas), or ""')
