@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -19,6 +20,12 @@ def complain(message: str, code: int) -> int:
     """Write one line to standard error, free of keys, and hand back the exit code."""
     print(f"assay: {without_keys(' '.join(message.split()))}", file=sys.stderr, flush=True)
     return code
+
+
+def code_for(failures: Iterable[bool]) -> int:
+    """Give the exit code for runs side by side, of which each that failed says whether what was given is at fault."""
+    faults = list(failures)
+    return 0 if not faults else MISUSE if all(faults) else FAILURE
 
 
 def explained(error: Exception) -> tuple[str, int]:

@@ -5,7 +5,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from assay.commands.complaints import FAILURE, MISUSE, complain
+from assay.commands.complaints import FAILURE, code_for, complain
 from assay.commands.progress import Progress
 from assay.commands.words import add_limits, add_workers, limits_of
 
@@ -66,6 +66,4 @@ def _grid(given: argparse.Namespace) -> int:
     if run:
         alone = sum(outcome.seconds for outcome in run)
         print(f"{took:.1f} s; one by one the same runs take {alone:.1f} s, {alone / took:.1f} times as long")
-    if not failed:
-        return 0
-    return MISUSE if all(outcome.misuse for outcome in failed) else FAILURE
+    return code_for(outcome.misuse for outcome in failed)

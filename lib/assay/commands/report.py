@@ -3,7 +3,7 @@
 import argparse
 from typing import Any
 
-from assay.commands.complaints import FAILURE, MISUSE, complain
+from assay.commands.complaints import FAILURE, code_for, complain
 from assay.commands.progress import Progress
 from assay.commands.words import add_limits, count, limits_of
 
@@ -42,6 +42,4 @@ def _report(given: argparse.Namespace) -> int:
     unchanged = sum(outcome.unchanged for outcome in outcomes)
     counts = f"{len(outcomes) - len(failed)} pages ({unchanged} unchanged), {len(failed)} failed"
     print(f"{shown_path(repository_root() / 'reports' / 'index.html')}: {counts}")
-    if not failed:
-        return 0
-    return MISUSE if all(outcome.misuse for outcome in failed) else FAILURE
+    return code_for(outcome.misuse for outcome in failed)

@@ -14,7 +14,7 @@ import pandas as pd
 from assay.measure.binomial import UNDECIDED
 from assay.measure.certificate import Certificate, certify
 from assay.measure.gates import judge
-from assay.measure.intervals import Interval, proportion_bounds
+from assay.measure.intervals import UNKNOWN, plain_proportion
 from assay.measure.operating import single_gates
 from assay.measure.sweep import sweep
 from assay.measure.table import AnswerTable
@@ -97,9 +97,6 @@ def _picked(
         for gate in single_gates(taxonomy.gates)
         for hits, trials in (counts.gate_counts(gate),)
     )
-    accepted = float(counts.accepted()[at])
-    low, high = (float(bound) for bound in proportion_bounds(accepted, counts.total))
-    nothing = Interval(float("nan"), float("nan"), float("nan"), 0, 0.0)
     counted = "; ".join(f"{one.gate}: {one.successes:,} of {one.trials:,}" for one in findings)
     return Certificate(
         verdict=UNDECIDED,
@@ -112,8 +109,8 @@ def _picked(
         tie_margin=None,
         shown_at=point,
         gates=findings,
-        coverage=Interval(accepted / counts.total, low, high, round(counts.total), counts.total),
-        tuning_coverage=nothing,
+        coverage=plain_proportion(float(counts.accepted()[at]), counts.total),
+        tuning_coverage=UNKNOWN,
         tested_items=0,
         tuning_items=len(table),
         candidates=0,

@@ -19,7 +19,7 @@ from assay.measure.binomial import FAIL, PASS, UNDECIDED
 from assay.measure.candidates import candidate_plan
 from assay.measure.fixed_sequence import Walk, walk
 from assay.measure.gates import GateFinding, judge, overall
-from assay.measure.intervals import Interval, proportion_bounds
+from assay.measure.intervals import UNKNOWN, Interval, plain_proportion
 from assay.measure.operating import best_point, single_gates
 from assay.measure.sweep import SweepCounts
 from assay.measure.table import AnswerTable
@@ -356,8 +356,4 @@ def _reason(
 
 def _share(counts: SweepCounts | None, at: tuple[int, int]) -> Interval:
     """The share acted on at a grid point; unknown without counts."""
-    if counts is None or not counts.total:
-        return Interval(float("nan"), float("nan"), float("nan"), 0, 0.0)
-    accepted, total = float(counts.accepted()[at]), counts.total
-    low, high = proportion_bounds(accepted, total)
-    return Interval(accepted / total, float(low), float(high), round(total), total)
+    return UNKNOWN if counts is None else plain_proportion(float(counts.accepted()[at]), counts.total)

@@ -150,6 +150,14 @@ def effective_items(hits: npt.ArrayLike, trials: npt.ArrayLike) -> FloatArray:
     return np.asarray(np.minimum(ratio, items), dtype=np.float64)
 
 
+def plain_proportion(hits: float, trials: float, confidence: float = 0.95) -> Interval:
+    """Proportion of trials that are independent of each other, as of one answer per item; unknown without a trial."""
+    if not trials:
+        return UNKNOWN
+    low, high = proportion_bounds(hits, trials, confidence)
+    return Interval(hits / trials, float(low), float(high), round(trials), float(trials))
+
+
 def clustered_proportion(
     hits: npt.ArrayLike,
     trials: npt.ArrayLike,

@@ -15,7 +15,7 @@ from assay.rules import AnswerError, parse_classification
 from assay.settings import CollectSettings
 from assay.show.opening import Opened, open_study
 from assay.show.tables import Table
-from assay.show.words import Words, count, listed
+from assay.show.words import Words, bounds, count, listed
 from assay.study import Series, Study, load_study
 
 FEW = 6
@@ -114,7 +114,7 @@ def information_table(series: Sequence[Series]) -> Table:
         {
             "series": one.name,
             "answers": int(one.answers["error"].isna().sum()),
-            "AUROC": None if area is None else f"{area.estimate:.2f} ({area.low:.2f}, {area.high:.2f})",
+            "AUROC": bounds(area, 2),
             "tells right from wrong": _tells(area),
         }
         for one in series

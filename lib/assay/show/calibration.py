@@ -12,7 +12,7 @@ from assay.measure.intervals import Interval
 from assay.show.hygiene import hygiene_findings, hygiene_table
 from assay.show.reliability import histograms, reliability
 from assay.show.tables import Table
-from assay.show.words import Words, count, listed, short_interval, span, with_interval
+from assay.show.words import Words, bounds, count, listed, short_interval, span, with_interval
 from assay.study import Series, Study
 
 FEW = 4
@@ -73,15 +73,15 @@ def scores(reports: Sequence[CalibrationReport]) -> Table:
     rows = [
         {
             "series": report.series.name,
-            "Brier": _score(report.summary.brier.interval),
+            "Brier": bounds(report.summary.brier.interval),
             "miscalibration": report.summary.decomposition.miscalibration,
             "discrimination": report.summary.decomposition.discrimination,
             "uncertainty": report.summary.decomposition.uncertainty,
-            "log loss, nats": _score(report.summary.log_loss.interval),
+            "log loss, nats": bounds(report.summary.log_loss.interval),
             "certain and wrong": report.summary.log_loss.certain_and_wrong,
-            "AUROC": _score(report.summary.ranking.auroc),
-            "intercept": _score(report.summary.line.intercept),
-            "slope": _score(report.summary.line.slope),
+            "AUROC": bounds(report.summary.ranking.auroc),
+            "intercept": bounds(report.summary.line.intercept),
+            "slope": bounds(report.summary.line.slope),
         }
         for report in reports
     ]
@@ -155,7 +155,7 @@ def classes(series: Sequence[Series], names: Sequence[str]) -> Table | Words:
         tables.append(class_calibration(one.answers, kept).assign(series=one.name))
     frame = pd.concat(tables, ignore_index=True)
     shares = zip(frame["frequency"], frame["frequency_low"], frame["frequency_high"], strict=True)
-    frame["frequency"] = [_bounds(*share) for share in shares]
+    frame["frequency"] = [bounds(Interval(*share, n=1, n_effective=1.0)) for share in shares]
     shown = frame.drop(columns=["frequency_low", "frequency_high"]).rename(columns=lambda name: name.replace("_", " "))
     order = ["series", *(name for name in shown.columns if name != "series")]
     three = ("confidence", "brier", "ece", "ece calibrated mean", "ece calibrated high", "p value", "p holm")
@@ -225,16 +225,6 @@ def _about(names: Sequence[str], of: int) -> str:
     if len(names) == of > 1:
         return "Every series"
     return listed(names, most=4)
-
-
-def _score(interval: Interval | None) -> str:
-    if interval is None or not interval.known:
-        return "not defined"
-    return _bounds(interval.estimate, interval.low, interval.high)
-
-
-def _bounds(estimate: float, low: float, high: float) -> str:
-    return "not defined" if pd.isna(estimate) else f"{estimate:.3f} ({low:.3f}, {high:.3f})"
 
 
 def _p(value: float) -> str:

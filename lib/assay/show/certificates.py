@@ -1,17 +1,15 @@
 """What had to be shown and what was: the criterion, the gates with their bounds, and the policy file."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import pandas as pd
 
 from assay.measure.gates import rounded_down, rounded_up
 from assay.measure.operating import gate_name
-from assay.measure.policies import policy_of
 from assay.measure.tuning import Tuned
-from assay.rules import save_policy
 from assay.rules.documents import OneLineError
 from assay.show.opening import Opened
+from assay.show.policies import write_policy_file
 from assay.show.tables import Format, Table
 from assay.show.words import Words, listed, percent
 
@@ -82,19 +80,7 @@ def write_policy(tuned: Sequence[Tuned], opened: Opened, path: str) -> Words:
             f"({listed([one.series.name for one in tuned])}); choose one with model, prompt, calibration and elicitation"
         )
     one = tuned[0]
-    written = policy_of(
-        one.certificate,
-        one.table.taxonomy,
-        date=datetime.now(UTC).date(),
-        prompt_sha256=opened.whole.prompt_sha256(one.series.prompt),
-        data_sha256=opened.whole.data_sha256,
-    )
-    save_policy(written, path)
-    use = (
-        f"It applies to answers of {one.series.name} until {written.review_by}."
-        if one.certificate.passed
-        else f"Its verdict is {written.verdict}, so it is refused wherever it is applied."
-    )
+    use = write_policy_file(one.certificate, one.table.taxonomy, opened, one.series, path)
     return Words(f"The policy file was written: threshold {one.threshold:.3g}, tie margin {one.tie_margin:.3g}. {use}")
 
 

@@ -13,7 +13,7 @@ from assay.measure.calibration_report import CalibrationReport
 from assay.measure.intervals import Interval
 from assay.measure.tuning import Tuned
 from assay.show.tables import Table
-from assay.show.words import short_interval
+from assay.show.words import bounds, short_interval
 from assay.study import Series
 
 COMPARED = "compared"
@@ -156,7 +156,7 @@ def _share(recorded: Row | None) -> str | None:
 
 def _ratio(recorded: Row | None) -> str | None:
     interval = _interval(recorded)
-    return None if interval is None else f"{interval.estimate:.3f} ({interval.low:.3f}, {interval.high:.3f})"
+    return None if interval is None else bounds(interval)
 
 
 def _interval(recorded: Row | None) -> Interval | None:

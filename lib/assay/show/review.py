@@ -11,6 +11,7 @@ from assay.measure.figures import confusion, decision_figures, misroutes
 from assay.measure.operating import gate_name, named_figures, worst_slack
 from assay.measure.planning import labels_needed
 from assay.measure.tuning import CERTIFIED, Tuned
+from assay.show.misroutes import misroute_frame
 from assay.show.opening import Opened
 from assay.show.tables import Table
 from assay.show.thresholds import HOW
@@ -153,22 +154,9 @@ def dangerous(one: Tuned, opened: Opened) -> Table | Words:
     found = misroutes(one.series.answers, one.table.taxonomy, one.threshold, one.tie_margin)
     if found.empty:
         return Words(f"{one.series.name}: no dangerous misroute among {count(len(one.table), 'answer')}.")
-    texts = opened.study.items.set_index("item_id")["text"]
-    text = found["item_id"].map(texts).fillna("")
-    frame = pd.DataFrame(
-        {
-            "item": found["item_id"],
-            "text": text.where(text != "", "(the data hold no text)"),
-            "label": found["label"],
-            "model said": found["predicted"],
-            "decision": found["decision"],
-            "confidence": found["confidence"],
-            "reasons": [", ".join(reasons) or "none" for reasons in found["reasons"]],
-            "run": found["run"],
-        }
-    )
-    if not one.series.repeated:
-        frame = frame.drop(columns="run")
+    frame = misroute_frame(found, opened.study.items.set_index("item_id")["text"])
+    if one.series.repeated:
+        frame["run"] = found["run"].to_numpy()
     caption = f"Dangerous misroutes: {one.series.name}, {len(frame):,} of {len(one.table):,} answers"
     return Table(frame, caption=caption, name="misroutes", max_rows=60, formats={"confidence": ".2f"})
 

@@ -43,6 +43,13 @@ def short_interval(interval: Interval, digits: int = 1) -> str:
     return f"{100 * interval.estimate:.{digits}f} ({100 * interval.low:.{digits}f}, {100 * interval.high:.{digits}f})"
 
 
+def bounds(interval: Interval | None, digits: int = 3) -> str:
+    """Write any estimate with its interval for a table cell: ``0.800 (0.732, 0.853)``."""
+    if interval is None or not interval.known or math.isnan(interval.estimate):
+        return "not defined"
+    return f"{interval.estimate:.{digits}f} ({interval.low:.{digits}f}, {interval.high:.{digits}f})"
+
+
 def count(number: int | float, noun: str, plural: str | None = None) -> str:
     """Write a count with its noun: ``1 item``, ``16,950 answers``."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

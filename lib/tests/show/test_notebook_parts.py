@@ -110,6 +110,13 @@ def test_the_first_margin_that_changes_anything_is_the_smallest_gap():
     assert margin == pytest.approx(max(on_grid, 0.05))
 
 
+def test_classes_with_items_enough_have_their_frequency_with_its_interval():
+    opened = make_study(items=200, wrong=0.1)
+    table = calibration.classes(opened.series, opened.study.taxonomy.names).frame
+    assert set(table["class"]) == {"calm", "urgent"}
+    assert table["frequency"].str.fullmatch(r"0\.\d{3} \(0\.\d{3}, 0\.\d{3}\)").all()
+
+
 def test_a_policy_of_several_series_is_refused_with_their_names(tmp_path):
     opened = make_study(items=40, models=("m1", "m2"))
     with pytest.raises(certificates.PolicyChoiceError, match=r"2 are chosen here \(m1 and m2\)"):

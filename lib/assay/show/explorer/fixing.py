@@ -7,15 +7,14 @@ are never written over, and the folder of policies remembers which series was pi
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from assay.files import repository_root
 from assay.measure.by_hand import certify_by_hand
 from assay.measure.certificate import Certificate
-from assay.measure.policies import policy_of
-from assay.rules.policy import Policy, PolicyError, load_policy, save_policy
+from assay.rules.policy import Policy, PolicyError, load_policy
 from assay.show.opening import Opened
+from assay.show.policies import write_policy_file
 from assay.study.series import KEYS, Series
 
 FOLDER = Path("reports") / "policies"
@@ -76,20 +75,7 @@ def fix_policy(opened: Opened, series: Series, point: tuple[float, float], path:
         certification_share=whole.certification_share,
         earlier=_earlier(opened, series, point, file.parent),
     )
-    policy = policy_of(
-        certificate,
-        whole.taxonomy,
-        date=datetime.now(UTC).date(),
-        prompt_sha256=whole.prompt_sha256(series.prompt),
-        data_sha256=whole.data_sha256,
-    )
-    file.parent.mkdir(parents=True, exist_ok=True)
-    save_policy(policy, file)
-    use = (
-        f"It applies to answers of {series.name} until {policy.review_by}."
-        if certificate.passed
-        else f"Its verdict is {policy.verdict}, so it is refused wherever it is applied."
-    )
+    use = write_policy_file(certificate, whole.taxonomy, opened, series, file)
     return Fixed(file, certificate, f"Written: {given.as_posix()}. {certificate.reason} {use}")
 
 

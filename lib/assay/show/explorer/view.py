@@ -12,6 +12,7 @@ from assay.measure.gates import rounded_down, rounded_up
 from assay.measure.operating import gate_name
 from assay.measure.plane import Plane, Spot
 from assay.show.explorer.drawing import WIDTH, picture
+from assay.show.misroutes import misroute_frame
 from assay.show.tables import NOTEBOOK_STYLE, csv_data, download_link, html_table
 from assay.show.words import count, percent
 
@@ -126,20 +127,7 @@ def _misrouted(plane: Plane, spot: Spot, texts: pd.Series) -> str:
     number = len(spot.misrouted)
     if not number:
         return f"<p>No dangerous misroute among {count(len(plane.table), 'item')} at this point.</p>"
-    rows = plane.rows(spot, MOST_LISTED)
-    text = rows["item_id"].map(texts).fillna("")
-    cut = text.where(text.str.len() <= _LONGEST_TEXT, text.str.slice(0, _LONGEST_TEXT - 1) + "…")
-    frame = pd.DataFrame(
-        {
-            "item": rows["item_id"].to_numpy(),
-            "text": cut.where(cut != "", "(the data hold no text)").to_numpy(),
-            "label": rows["label"].to_numpy(),
-            "model said": rows["predicted"].to_numpy(),
-            "confidence": rows["confidence"].to_numpy(),
-            "decision": rows["decision"].to_numpy(),
-            "reasons": [", ".join(reasons) or "none" for reasons in rows["reasons"]],
-        }
-    )
+    frame = misroute_frame(plane.rows(spot, MOST_LISTED), texts, _LONGEST_TEXT)
     listed = "" if number <= MOST_LISTED else f"; the {MOST_LISTED} most confident are listed"
     caption = f"Dangerous misroutes: {number:,} of {count(len(plane.table), 'item')}, the most confident first{listed}"
     return html_table(frame, caption=caption, formats={"confidence": ".2f"})

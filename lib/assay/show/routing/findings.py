@@ -3,7 +3,7 @@
 from assay.ask.recorded import FAILED
 from assay.measure.certificate import TOO_FEW
 from assay.measure.floors import FloorMap
-from assay.measure.intervals import Interval, clustered_proportion
+from assay.measure.intervals import Interval, plain_proportion
 from assay.measure.metrics import ACCURACY
 from assay.measure.pairing import BETTER, WORSE, Difference
 from assay.measure.routing import CHEAP, EXPENSIVE, GAIN, ROUTED
@@ -25,7 +25,7 @@ def earned_words(found: Followed | None) -> Words:
     places = earned.map.measured.size
     overall = found.measured.overall
     errors = found.measured.errors
-    same = with_interval(_rate(overall.agreed, overall.measured))
+    same = with_interval(plain_proportion(overall.agreed, overall.measured))
     lost = f"; {count(errors, 'item is', 'items are')} in no rate, since either failed" if errors else ""
     lines = [
         f"Both gave a readable answer to {count(overall.measured, 'item')}, and the same one to {same} of them{lost}.",
@@ -293,11 +293,7 @@ def _counted(counted: FloorMap, at: tuple[int, int]) -> str:
 
 def _disagreement(counted: FloorMap, at: tuple[int, int]) -> Interval:
     measured = int(counted.measured[at])
-    return _rate(measured - int(counted.agreed[at]), measured)
-
-
-def _rate(hits: int, trials: int) -> Interval:
-    return clustered_proportion([1] * hits + [0] * (trials - hits), [1] * trials)
+    return plain_proportion(measured - int(counted.agreed[at]), measured)
 
 
 def _saved(saved: int, baseline: CostTotals) -> str:
