@@ -22,7 +22,7 @@ class Row(NamedTuple):
     def __str__(self) -> str:
         verdict = "" if self.ratio >= self.bar else "  MISSED"
         return (
-            f"{self.work:<78} {self.ours_s:9.3f} {self.other_s:9.3f} {self.ratio:8.1f} {self.bar:6.1f}  "
+            f"{self.work:<78} {self.ours_s:9.3f} {self.other_s:9.3f} {self.ratio:8.2f} {self.bar:6.1f}  "
             f"{self.other}{verdict}"
         )
 

@@ -6,8 +6,9 @@ Whatever a provider does ends in a `Completion`; only a missing configuration ra
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
+import httpx2
 import openai
 
 from assay.ask.client import Connection
@@ -28,6 +29,8 @@ from assay.keys import SHORTEST_SECRET
 from assay.rules import Taxonomy
 from assay.rules.classifier import NotConfigured
 from assay.rules.parsing import DEFAULT_FIELDS, AnswerFields
+
+_COMPLETIONS: Final = "/chat/completions"
 
 
 async def ask_once(
@@ -96,9 +99,12 @@ async def complete(
 async def _send(connection: Connection, body: dict[str, Any], patience: Patience) -> Completion:
     """Send one request; `CallFailed` where it gave no reply or one that another try may better."""
     try:
-        # The raw reply, since what the client makes of one that breaks the rules depends on how it does.
-        reply = await connection.client.chat.completions.with_raw_response.create(**body, timeout=patience.timeout)
-        completion = _without_key(read_body(reply.http_response.content), connection.client.api_key)
+        # The raw reply, since what the client makes of one that breaks the rules depends on how it does; and the body
+        # as it is, since walking its schema for parameters to rename takes the client a quarter of the time of an ask.
+        reply = await connection.client.post(
+            _COMPLETIONS, cast_to=httpx2.Response, body=body, options={"timeout": patience.timeout}
+        )
+        completion = _without_key(read_body(reply.content), connection.client.api_key)
     except UnicodeEncodeError:
         raise CallFailed(Fault("unsendable", FAULTS["unsendable"])) from None
     except openai.OpenAIError as error:
