@@ -69,7 +69,8 @@ MISUSES = {
     ("results", "missing file"): (["results", "nowhere.json"], "nowhere.json: no such file or folder"),
     ("count", "missing file"): (["count", "nowhere.parquet", "--taxonomy", "small"], "nowhere.parquet"),
     ("collect", "missing file"): (["collect", "small", "--prompt", "nowhere.toml", "--model", "m"], "no such file"),
-    ("collect", "missing prices"): ([*GOOD_COLLECT, "--prices", "nowhere.json"], "nowhere.json: No such file"),
+    ("collect", "missing prices"): ([*GOOD_COLLECT, "--prices", "nowhere.json"], r"nowhere\.json: cannot be read"),
+    ("collect", "prices in another encoding"): ([*GOOD_COLLECT, "--prices", "latin.json"], r"latin\.json: not UTF-8 text"),
     ("collect", "missing model"): ([*COLLECT[:4], "--gguf", "nowhere.gguf"], "nowhere.gguf: cannot be read|is not installed"),
     ("serve", "missing file"): (["serve", "--gguf", "nowhere.gguf"], "nowhere.gguf: cannot be read|is not installed"),
     ("new", "missing file"): (["new", "mine", "--from", "nowhere.csv"], "nowhere.csv"),
@@ -137,6 +138,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, text in grids.items():
         (root / f"{name}.yaml").write_text(text)
     (root / "record.json").write_text(json.dumps({"notebook": "x", "settings": {}, "figures": {}, "hashes": {}}))
+    (root / "latin.json").write_bytes('{"modèle": {}}'.encode("latin-1"))
     (root / "policy.json").write_text(POLICY)
     (root / "answers.csv").write_text("label,predicted,confidence\na,a,0.9\nb,a,0.6\n")
     pd.DataFrame({"label": ["a"], "predicted": ["a"], "confidence": [0.5]}).to_parquet(root / "counted.parquet")

@@ -9,7 +9,7 @@ from typing import Final
 from assay.ask.prompts import PromptFile, load_prompt
 from assay.ask.source import Source, load_source
 from assay.files import repository_root
-from assay.rules import PriceSheet
+from assay.rules import PriceSheet, load_prices
 from assay.rules.documents import OneLineError
 
 STORES: Final = Path("reports") / "answers"
@@ -64,4 +64,4 @@ def us_dollars(given: str | None) -> Decimal | None:
 
 def price_sheet(path: Path | None) -> PriceSheet:
     """Read a price file; without one, every price is unknown."""
-    return PriceSheet({}) if path is None else PriceSheet.from_json(path.read_text("utf-8"))
+    return PriceSheet({}) if path is None else load_prices(path)

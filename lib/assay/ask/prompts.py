@@ -151,7 +151,7 @@ def load_prompt(path: Path | str) -> PromptFile:
     except OSError as error:
         raise PromptError(f"{path}: cannot be read ({error.strerror or 'I/O error'})") from None
     except UnicodeDecodeError as error:
-        raise PromptError(f"{path}: not UTF-8 (byte {error.start})") from None
+        raise PromptError(f"{path}: not UTF-8 text (byte {error.start + 1:,})") from None
     return parse_prompt(text, str(path))
 
 

@@ -30,7 +30,7 @@ from assay.rules.classifier import (
     Usage,
     prepare_state,
 )
-from assay.rules.costs import CostLedger, CostTotals, Price, PriceSheet, add_up, saving
+from assay.rules.costs import CostLedger, CostTotals, Price, PriceSheet, add_up, load_prices, saving
 from assay.rules.decimals import at_least, below, gap_within, nano
 from assay.rules.documents import DocumentError
 from assay.rules.evidence import Agreement, AgreementLog, AgreementReport, Comparison, KindAgreement, Side
@@ -136,6 +136,7 @@ __all__ = [
     "evidence_path",
     "gap_within",
     "load_policy",
+    "load_prices",
     "load_routing",
     "matches_truth",
     "nano",

@@ -7,14 +7,17 @@ such a call in it is a lower bound: it claims no saving and passes no budget.
 
 import json
 import math
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal, Inexact, localcontext
+from pathlib import Path
 from typing import Self
 
 from assay.rules.calls import Call, Role
 from assay.rules.classifier import Usage
 from assay.rules.documents import DocumentError, Fields, read_document
+from assay.rules.sealed import load_text
 
 PICO_PER_USD = 10**12
 PICO_PER_TOKEN_PER_USD_PER_MILLION = 10**6
@@ -80,6 +83,22 @@ class PriceSheet:
             for model, price in sorted(self.prices.items())
         ]
         return "{" + ", ".join(lines) + "}"
+
+
+def load_prices(path: str | os.PathLike[str]) -> PriceSheet:
+    """Read a price file.
+
+    Raises
+    ------
+    DocumentError
+        If the file cannot be read or `PriceSheet.from_json` refuses it; the message begins with the file's name.
+    """
+    path = Path(path)
+    text = load_text(path)
+    try:
+        return PriceSheet.from_json(text)
+    except DocumentError as error:
+        raise DocumentError(f"{path.name}: {error}") from None
 
 
 @dataclass(frozen=True)

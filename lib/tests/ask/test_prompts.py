@@ -120,7 +120,7 @@ def test_a_file_that_is_missing_or_no_text_is_refused_by_name(tmp_path):
         load_prompt(tmp_path / "none.toml")
     latin = tmp_path / "latin.toml"
     latin.write_bytes('name = "caf\xe9"'.encode("latin-1"))
-    with pytest.raises(PromptError, match=r"latin\.toml: not UTF-8 \(byte 11\)"):
+    with pytest.raises(PromptError, match=r"latin\.toml: not UTF-8 text \(byte 12\)"):
         load_prompt(latin)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from assay.rules.answers import Answer, Question
 from assay.rules.calls import Call, Role, estimate_usage
 from assay.rules.classifier import Reply, Usage
-from assay.rules.costs import CostLedger, Price, PriceSheet, add_up, saving
+from assay.rules.costs import CostLedger, Price, PriceSheet, add_up, load_prices, saving
 from assay.rules.documents import DocumentError
 
 SHEET = PriceSheet({"small": Price(200_000, 800_000), "house": Price(0, 0)})
@@ -109,6 +109,22 @@ def test_a_broken_price_file_is_refused_by_field(text, message):
     with pytest.raises(DocumentError) as refused:
         PriceSheet.from_json(text)
     assert message in str(refused.value)
+
+
+def test_a_price_file_is_read_from_its_path_and_named_where_it_is_wrong(tmp_path):
+    file = tmp_path / "prices.json"
+    sheet = PriceSheet({"m": Price(150_000, 600_000)})
+    file.write_text("\ufeff" + sheet.to_json(), encoding="utf-8")
+    assert load_prices(file) == sheet
+    for content, said in (
+        (b'{"m": {"input_per_million": 1}}', r"prices\.json: prices\.m\.output_per_million"),
+        ("{} \u00e9".encode("latin-1"), r"prices\.json: not UTF-8 text \(byte 4\)"),
+    ):
+        file.write_bytes(content)
+        with pytest.raises(DocumentError, match=said):
+            load_prices(str(file))
+    with pytest.raises(DocumentError, match=r"none\.json: cannot be read \(No such file"):
+        load_prices(tmp_path / "none.json")
 
 
 def test_a_model_without_a_price_is_unknown_and_not_free():

@@ -10,8 +10,7 @@ from assay.ask.replay import DEFAULT_QUESTION
 from assay.measure.floors import CONFIDENCE_FLOORS, MARGIN_FLOORS, Earned, earn, floor_map
 from assay.measure.routing import JudgedRouting, along_floors, judge_routing
 from assay.measure.selection import Selection
-from assay.rules import AgreementReport, DocumentError, KindAgreement, PriceSheet, RoutingPolicy
-from assay.rules.sealed import load_text
+from assay.rules import AgreementReport, DocumentError, KindAgreement, PriceSheet, RoutingPolicy, load_prices
 from assay.settings import RoutingSettings
 from assay.show.routing.opening import OpenedPair
 from assay.study.series import Series
@@ -146,6 +145,6 @@ def read_prices(path: str) -> PriceSheet | None:
     if not path:
         return None
     try:
-        return PriceSheet.from_json(load_text(Path(path).expanduser()))
+        return load_prices(Path(path).expanduser())
     except DocumentError as error:
         raise DocumentError(f"prices must be the path of a price file: {error}") from None
