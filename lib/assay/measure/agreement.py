@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import pandas as pd
-from sklearn.metrics import cohen_kappa_score
 
 from assay.measure.intervals import Interval, clustered_proportion
 from assay.study import Study
@@ -48,6 +47,9 @@ def annotator_agreement(study: Study) -> list[PairAgreement]:
 
 
 def _pair(both: pd.DataFrame, first: str, second: str) -> PairAgreement:
+    # Most studies name no annotators, and loading it takes a second of every run.
+    from sklearn.metrics import cohen_kappa_score
+
     same = (both[first] == both[second]).to_numpy()
     if pd.unique(both.to_numpy().ravel()).size > 1:
         kappa = float(cohen_kappa_score(both[first].astype(str), both[second].astype(str)))

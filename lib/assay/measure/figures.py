@@ -6,6 +6,7 @@ independent. What each figure counts is defined once, in `outcomes` of the sweep
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,12 @@ from assay.measure.intervals import Interval, clustered_proportion
 from assay.measure.sweep import ABSTAINED, DANGEROUS, RIGHT, RIGHT_ABSTAINED, SAFER, outcomes
 from assay.measure.table import UNREADABLE, AnswerTable, decision_names
 from assay.rules import Gate, Taxonomy
+
+Which: TypeAlias = tuple[str, str]
+"""A figure by its name (``dangerous`` is what is not ``caught``), and the class it is about; blank for all answers."""
+
+BY_CLASS = ("class_accuracy", "caught", "accepted_accuracy")
+"""Figures that there are of each class, under the names of the gates that bound them."""
 
 
 @dataclass(frozen=True)
@@ -53,14 +60,26 @@ class DecisionFigures:
 
     def gate(self, gate: Gate) -> Interval:
         """Return the figure that a gate of at most one class bounds."""
-        if not gate.classes:
-            return self.accepted_accuracy
-        by_class = {
+        return self.figure((gate.metric, "".join(gate.classes)))
+
+    def figure(self, which: Which) -> Interval:
+        """Return a figure by name, and of the class that it is about."""
+        metric, name = which
+        if metric == "dangerous":
+            return complement(self.caught[name])
+        if not name:
+            of_all = {
+                "coverage": self.coverage,
+                "accepted_accuracy": self.accepted_accuracy,
+                "over_restriction": self.over_restriction,
+            }
+            return of_all[metric]
+        of_class = {
             "class_accuracy": self.class_accuracy,
             "caught": self.caught,
             "accepted_accuracy": self.accepted_by_class,
         }
-        return by_class[gate.metric][gate.classes[0]]
+        return of_class[metric][name]
 
 
 def decision_figures(
@@ -100,35 +119,65 @@ def figures_of(
 ) -> DecisionFigures:
     """Count decisions already made; see `decision_figures`."""
     taxonomy = table.taxonomy
-    outcome = outcomes(table, np.arange(len(table)), decisions.code)
-    acted = (outcome == RIGHT) | (outcome == SAFER) | (outcome == DANGEROUS)
-    right = (outcome == RIGHT) | (outcome == RIGHT_ABSTAINED)
-    names = decision_names(taxonomy)
     if classes is None:
         classes = taxonomy.names if len(taxonomy.names) <= 100 else taxonomy.gated
-
-    def share(hits: NDArray[np.bool_], trials: NDArray[np.bool_]) -> Interval:
-        return clustered_proportion((hits & trials)[trials], trials[trials], table.item[trials], confidence)
-
-    labelled = {name: table.label == names.index(name) for name in classes}
-    gated = np.isin(table.label, [names.index(name) for name in taxonomy.gated])
-    everything = np.ones(len(table), dtype=bool)
+    classes = tuple(classes)
+    of_all: list[Which] = [("coverage", ""), ("accepted_accuracy", ""), ("over_restriction", "")]
+    of_classes: list[Which] = [(metric, name) for metric in BY_CLASS for name in classes]
+    wanted = [*of_all, *of_classes]
+    found = {
+        which: clustered_proportion(hits, np.ones(len(hits)), items, confidence)
+        for which, (hits, items) in zip(wanted, counted(table, decisions.code, wanted), strict=True)
+    }
+    class_accuracy, caught, accepted = ({name: found[metric, name] for name in classes} for metric in BY_CLASS)
     return DecisionFigures(
         threshold=threshold,
         tie_margin=tie_margin,
         answers=len(table),
         items=len(np.unique(table.item)),
         unreadable=int((table.predicted == UNREADABLE).sum()),
-        coverage=share(acted, everything),
-        accepted_accuracy=share(outcome == RIGHT, acted),
-        class_accuracy={name: share(right, of) for name, of in labelled.items()},
-        caught={name: share(outcome != DANGEROUS, of) for name, of in labelled.items()},
-        accepted_by_class={
-            name: share(outcome == RIGHT, acted & (decisions.code == names.index(name))) for name in labelled
-        },
-        over_restriction=share((outcome == ABSTAINED) | (outcome == SAFER), ~gated),
-        dangerous=int((outcome == DANGEROUS).sum()),
+        coverage=found["coverage", ""],
+        accepted_accuracy=found["accepted_accuracy", ""],
+        class_accuracy=class_accuracy,
+        caught=caught,
+        accepted_by_class=accepted,
+        over_restriction=found["over_restriction", ""],
+        dangerous=len(misrouted(table, decisions)),
     )
+
+
+def counted(
+    table: AnswerTable, code: NDArray[np.int32], figures: Iterable[Which]
+) -> list[tuple[NDArray[np.bool_], NDArray[np.int64]]]:
+    """Give, for each figure, the answers that it counts: whether each is a hit, and its item; of decisions as codes."""
+    outcome = outcomes(table, np.arange(len(table)), code)
+    acted = (outcome == RIGHT) | (outcome == SAFER) | (outcome == DANGEROUS)
+    names = decision_names(table.taxonomy)
+    found = []
+    for metric, name in figures:
+        labelled = table.label == names.index(name) if name else np.ones(len(table), dtype=bool)
+        if metric == "coverage":
+            hits, trials = acted, labelled
+        elif metric == "class_accuracy":
+            hits, trials = (outcome == RIGHT) | (outcome == RIGHT_ABSTAINED), labelled
+        elif metric == "caught":
+            hits, trials = outcome != DANGEROUS, labelled
+        elif metric == "dangerous":
+            hits, trials = outcome == DANGEROUS, labelled
+        elif metric == "accepted_accuracy":
+            hits, trials = outcome == RIGHT, acted & (code == names.index(name)) if name else acted
+        elif metric == "over_restriction":
+            gated = np.isin(table.label, [names.index(one) for one in table.taxonomy.gated])
+            hits, trials = (outcome == ABSTAINED) | (outcome == SAFER), ~gated
+        else:
+            raise ValueError(f"no figure is named {metric!r}")
+        found.append((hits[trials], table.item[trials]))
+    return found
+
+
+def complement(interval: Interval) -> Interval:
+    """Return the interval of one minus a proportion."""
+    return Interval(1 - interval.estimate, 1 - interval.high, 1 - interval.low, interval.n, interval.n_effective)
 
 
 def confusion(table: AnswerTable, decisions: Decisions) -> pd.DataFrame:

@@ -8,7 +8,7 @@ most three misses, or three hits, one bound reaches further (`proportion_bounds`
 """
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -158,6 +158,50 @@ def plain_proportion(hits: float, trials: float, confidence: float = 0.95) -> In
     return Interval(hits / trials, float(low), float(high), round(trials), float(trials))
 
 
+class ClusteredShare(NamedTuple):
+    """A share of answers that may share their items, before its interval; NaN of no trial.
+
+    Attributes
+    ----------
+    estimate : float
+    trials : int
+    effective : float
+        Effective number of items; see `effective_items`.
+    """
+
+    estimate: float
+    trials: int
+    effective: float
+
+
+def clustered_share(hits: npt.ArrayLike, trials: npt.ArrayLike, items: npt.ArrayLike | None = None) -> ClusteredShare:
+    """Share ``sum(hits) / sum(trials)`` and what it stands on; parameters and errors are `clustered_proportion`'s."""
+    hits, trials = _counts(hits, trials, names=("hits", "trials"))
+    hits, trials = np.atleast_1d(hits), np.atleast_1d(trials)
+    if items is not None:
+        codes, count = item_codes(items)
+        if codes.shape != hits.shape:
+            raise ValueError(f"items must have the shape of hits {hits.shape}, got {codes.shape}")
+        hits = np.bincount(codes, weights=hits, minlength=count)
+        trials = np.bincount(codes, weights=trials, minlength=count)
+    total = float(trials.sum())
+    if total == 0:
+        return ClusteredShare(float("nan"), 0, 0.0)
+    return ClusteredShare(float(hits.sum()) / total, round(total), float(effective_items(hits, trials)))
+
+
+def share_bounds(
+    estimate: npt.ArrayLike, effective: npt.ArrayLike, confidence: float = 0.95
+) -> tuple[FloatArray, FloatArray]:
+    """Return `proportion_bounds` of shares at their effective numbers of items, arrays of one shape; NaN stays NaN."""
+    estimate, effective = np.asarray(estimate, dtype=np.float64), np.asarray(effective, dtype=np.float64)
+    unknown = np.isnan(estimate)
+    # The ratio before the product: rounding could else put the successes above the trials.
+    successes = np.where(unknown, 0.0, np.minimum(estimate * effective, effective))
+    low, high = proportion_bounds(successes, effective, confidence)
+    return np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
+
+
 def clustered_proportion(
     hits: npt.ArrayLike,
     trials: npt.ArrayLike,
@@ -187,23 +231,9 @@ def clustered_proportion(
     ValueError
         If shapes differ, or for counts and confidences that `wilson` refuses.
     """
-    hits, trials = _counts(hits, trials, names=("hits", "trials"))
-    hits, trials = np.atleast_1d(hits), np.atleast_1d(trials)
-    if items is not None:
-        codes, count = item_codes(items)
-        if codes.shape != hits.shape:
-            raise ValueError(f"items must have the shape of hits {hits.shape}, got {codes.shape}")
-        hits = np.bincount(codes, weights=hits, minlength=count)
-        trials = np.bincount(codes, weights=trials, minlength=count)
-    total = float(trials.sum())
-    if total == 0:
-        _normal_quantile(confidence)
-        return UNKNOWN
-    effective = float(effective_items(hits, trials))
-    # The ratio before the product: rounding could else put the successes above the trials.
-    estimate = float(hits.sum()) / total
-    low, high = proportion_bounds(min(estimate * effective, effective), effective, confidence)
-    return Interval(estimate, float(low), float(high), round(total), effective)
+    share = clustered_share(hits, trials, items)
+    low, high = share_bounds(share.estimate, share.effective, confidence)
+    return Interval(share.estimate, float(low), float(high), share.trials, share.effective)
 
 
 def exact_lower(k: npt.ArrayLike, n: npt.ArrayLike, delta: float) -> FloatArray:

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from assay.measure.decide import decide_table
-from assay.measure.figures import DecisionFigures, figures_of
-from assay.measure.intervals import Interval, proportion_bounds
+from assay.measure.figures import DecisionFigures, Which, counted
+from assay.measure.intervals import Interval, clustered_share, proportion_bounds, share_bounds
 from assay.measure.staircase import staircase
 from assay.measure.sweep import Counts, SweepCounts, ratio, sweep
 from assay.measure.table import AnswerTable
@@ -113,15 +113,25 @@ def figures_along(
         # Every point comes from one sweep, and items are answers.
         thresholds, margins = (np.unique([point[side] for point in points]) for side in (0, 1))
         return figures_over(sweep(table, thresholds=thresholds, margins=margins), gates)
-    steps = staircase(table)
-    classes = sorted({name for gate in gates for name in gate.classes})
-    rows = []
+    steps, named = staircase(table), figure_names(gates)
+    shares = []
     for threshold, margin in points:
-        figures = figures_of(table, decide_table(table, threshold, margin, steps), threshold, margin, classes=classes)
-        for name, interval in named_figures(figures, gates).items():
-            shares = (interval.estimate, interval.low, interval.high, interval.n)
-            rows.append((threshold, margin, name, *shares))
-    return pd.DataFrame(rows, columns=ALONG)
+        found = counted(table, decide_table(table, threshold, margin, steps).code, named.values())
+        shares += [clustered_share(hits, np.ones(len(hits)), items) for hits, items in found]
+    estimate, trials, effective = np.array(shares).reshape(-1, 3).T
+    # All points at once: a bound is a dozen calls of numpy, however many it is of.
+    low, high = share_bounds(estimate, effective)
+    return pd.DataFrame(
+        {
+            "threshold": np.repeat([threshold for threshold, _ in points], len(named)),
+            "tie_margin": np.repeat([margin for _, margin in points], len(named)),
+            "figure": [*named] * len(points),
+            "estimate": estimate,
+            "low": low,
+            "high": high,
+            "answers": trials.astype(int),
+        }
+    )
 
 
 def figures_over(counts: SweepCounts, gates: Sequence[Gate]) -> pd.DataFrame:
@@ -141,15 +151,18 @@ def figures_over(counts: SweepCounts, gates: Sequence[Gate]) -> pd.DataFrame:
     gates = single_gates(gates)
     thresholds, margins = counts.thresholds, counts.margins
     whole = np.full(counts.outcomes.shape[2:], counts.total)
-    named = {gate_name(gate): counts.gate_counts(gate) for gate in gates}
-    named["coverage"] = (counts.accepted(), whole)
-    for gate in gates:
-        for name in gate.classes:
-            caught, labelled = counts.caught(name)
-            named[f"dangerous misroutes of {name}"] = (labelled - caught, labelled)
-    named["over-restriction"] = counts.over_restriction()
+    gate_counts = {gate_name(gate): counts.gate_counts(gate) for gate in gates}
     frames = []
-    for name, (hits, trials) in named.items():
+    for name, (metric, label) in figure_names(gates).items():
+        if name in gate_counts:
+            hits, trials = gate_counts[name]
+        elif metric == "coverage":
+            hits, trials = counts.accepted(), whole
+        elif metric == "dangerous":
+            caught, trials = counts.caught(label)
+            hits = trials - caught
+        else:
+            hits, trials = counts.over_restriction()
         low, high = proportion_bounds(hits, trials)
         known = trials > 0
         frame = pd.DataFrame(
@@ -168,21 +181,22 @@ def figures_over(counts: SweepCounts, gates: Sequence[Gate]) -> pd.DataFrame:
 
 
 def named_figures(figures: DecisionFigures, gates: Sequence[Gate]) -> dict[str, Interval]:
-    """Return the figures people look at, by name: each gate's, then coverage, misroutes and over-restriction."""
-    named = {gate_name(gate): figures.gate(gate) for gate in single_gates(gates)}
-    named["coverage"] = figures.coverage
-    for gate in single_gates(gates):
-        if gate.classes:
-            named[f"dangerous misroutes of {gate.classes[0]}"] = complement(figures.caught[gate.classes[0]])
-    named["over-restriction"] = figures.over_restriction
+    """Return the figures that people look at, by name; see `figure_names`."""
+    return {name: figures.figure(which) for name, which in figure_names(gates).items()}
+
+
+def figure_names(gates: Sequence[Gate]) -> dict[str, Which]:
+    """Name what people look at: what each gate bounds, coverage, misroutes of each gated class, over-restriction."""
+    gates = single_gates(gates)
+    named = {gate_name(gate): (gate.metric, "".join(gate.classes)) for gate in gates}
+    named["coverage"] = ("coverage", "")
+    for gate in gates:
+        for name in gate.classes:
+            named[f"dangerous misroutes of {name}"] = ("dangerous", name)
+    named["over-restriction"] = ("over_restriction", "")
     return named
 
 
 def gate_name(gate: Gate) -> str:
     """Name the figure that a gate bounds: ``caught em``, ``accepted accuracy``."""
     return " ".join([gate.metric.replace("_", " "), *gate.classes])
-
-
-def complement(interval: Interval) -> Interval:
-    """Return the interval of one minus a proportion."""
-    return Interval(1 - interval.estimate, 1 - interval.high, 1 - interval.low, interval.n, interval.n_effective)

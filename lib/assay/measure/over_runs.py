@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from assay.measure.intervals import FloatArray
 from assay.measure.item_means import outcomes_of
@@ -121,7 +120,7 @@ def _compare(group: str, a: _ByRun, b: _ByRun) -> OverRuns:
 
 def _signed_ranks(difference: FloatArray) -> FloatArray:
     differing = difference[difference != 0]
-    return np.asarray(stats.rankdata(np.abs(differing)) * np.sign(differing), dtype=np.float64)
+    return np.asarray(pd.Series(np.abs(differing)).rank() * np.sign(differing), dtype=np.float64)
 
 
 def _signed_rank(difference: FloatArray) -> float:

@@ -6,7 +6,6 @@ The numbers come from the exact tests that `certify` makes, so a plan and its ce
 import math
 
 import numpy as np
-from scipy import stats
 
 from assay.measure.binomial import UNDECIDED, chance_of_at_least, decided
 
@@ -70,6 +69,9 @@ def labels_needed(
         _require_open(name, value)
     if not 0 <= expected <= 1:
         raise ValueError(f"expected must lie in [0, 1], got {expected!r}")
+    # Loading it takes half a second, which runs that plan nothing should not spend.
+    from scipy import stats
+
     trials = np.arange(1, limit + 1)
     passing = stats.binom.isf(delta, trials, target) + 1
     chance = np.where(passing <= trials, stats.binom.sf(passing - 1, trials, expected), 0.0)

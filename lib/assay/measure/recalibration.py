@@ -11,7 +11,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
-from sklearn.isotonic import IsotonicRegression
 
 from assay.measure.cells import Cells
 from assay.measure.intervals import FloatArray
@@ -175,6 +174,9 @@ def _fit_beta(cells: Cells) -> _Fitted:
 
 
 def _fit_isotonic(cells: Cells) -> _Fitted:
+    # Loading it takes a second, which runs that fit no map should not spend.
+    from sklearn.isotonic import IsotonicRegression
+
     model = IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip")
     model.fit(cells.confidence, cells.right / cells.count, sample_weight=cells.count)
     knots = tuple(float(value) for value in model.X_thresholds_)

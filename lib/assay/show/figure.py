@@ -104,9 +104,10 @@ class Figure:
         A layout engine would run again, and a tight frame draw everything twice, for each file: together most of the
         time that a figure takes. A drawing without an engine gets the tight frame, lest labels are cut off.
         """
-        if self.drawing.get_layout_engine() is None:
+        engine = self.drawing.get_layout_engine()
+        if engine is None:
             return "tight"
-        self.drawing.draw_without_rendering()
+        engine.execute(self.drawing)
         self.drawing.set_layout_engine("none")
         return None
 
