@@ -19,8 +19,9 @@ from pathlib import Path
 import nbformat
 import pandas as pd
 import pytest
+from assay_test_server import completed, refused
 from nbformat import v4
-from repositories import FIXTURE, ITEMS, SHIPPED, make_repository, provider, serving
+from repositories import FIXTURE, ITEMS, SHIPPED, make_repository, serving
 
 from assay.__main__ import COMMANDS, main
 
@@ -79,14 +80,13 @@ def write_leaks(folder: Path) -> None:
 
 def echo(request):
     """Answer with every header that came, as the text, the name of the model and the tokens; every fifth time refuse."""
-    server = provider()
     said = " ".join(request.headers.values())
     echo.count += 1
     if echo.count % 5 == 0:
-        return server.refused(400, "invalid_prompt", message=f"Incorrect API key provided: {said}")
+        return refused(400, "invalid_prompt", message=f"Incorrect API key provided: {said}")
     text = json.dumps({"label": "a", "confidence": 0.5, "why": said})
     logprobs = [{"token": text, "logprob": -0.1, "bytes": list(text.encode()), "top_logprobs": []}]
-    step = server.completed(text, logprobs=logprobs)
+    step = completed(text, logprobs=logprobs)
     key = request.headers.get("api-key") or request.headers.get("authorization", "")
     return type(step)(body=step.body.replace(b"served-1", f"served {key}"[:90].encode()))
 

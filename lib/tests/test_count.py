@@ -1,7 +1,6 @@
 """``assay count``: the same counts from one process, from several and from a cluster, and what it refuses."""
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from assay_test_cluster import cluster
 
 from assay.__main__ import main
 from assay.count import count_answers, find_source, read_taxonomy
@@ -16,9 +16,6 @@ from assay.measure.figures import decision_figures
 from assay.measure.sweep import sweep
 from assay.rules import Taxonomy
 from assay.study.partitions import find_parts
-
-sys.path.append(str(Path(__file__).with_name("workers")))
-from assay_test_cluster import cluster
 
 TAXONOMY = """
 [taxonomy]

@@ -16,15 +16,13 @@ from typing import Any
 import pandas as pd
 import psutil  # type: ignore[import-untyped]
 import pytest
+from assay_test_cluster import cluster, until
 
 from assay import grid as module
 from assay.__main__ import main
 from assay.files import digest
 from assay.grid import GridError, RunOutcome, read_grid, run_grid
 from assay.stamp import Stamp
-
-sys.path.append(str(Path(__file__).with_name("workers")))
-from assay_test_cluster import cluster, until
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOK = Path(__file__).parent / "notebooks" / "20_thresholds.ipynb"

@@ -3,14 +3,11 @@
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
+import assay_tried
 import pytest
 from assay_tried import BEGIN, DRAWN, END, README, read_table, registered_kinds, write_table
 
-# The part of this suite's conftest that loads the plugin, without what else stands there.
-LOADS_IT = (Path(__file__).parent / "conftest.py").read_text(encoding="utf-8").partition("# Loaded by path")[2]
-CONFTEST = f"import importlib.util\nimport sys\nfrom pathlib import Path\n\n# {LOADS_IT}"
 TESTS = {
     "test_one.py": """
         import pytest
@@ -53,9 +50,10 @@ def test_a_kind_that_is_no_literal_is_found(tmp_path):
 @pytest.fixture
 def suite(tmp_path):
     """A small suite with the plugin of this one, run as a process of its own."""
-    shutil.copy(Path(__file__).with_name("tried.py"), tmp_path)
-    (tmp_path / "conftest.py").write_text(CONFTEST)
-    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --import-mode=importlib\n")
+    (tmp_path / "plugins").mkdir()
+    shutil.copy(assay_tried.__file__, tmp_path / "plugins")
+    (tmp_path / "conftest.py").write_text('pytest_plugins = ["assay_tried"]')
+    (tmp_path / "pytest.ini").write_text("[pytest]\naddopts = --import-mode=importlib\npythonpath = plugins\n")
     (tmp_path / "README.md").write_text(f"{BEGIN}\n{END}\n")
     (tmp_path / "reports").mkdir()
     for name, text in TESTS.items():

@@ -8,14 +8,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import assay_test_tasks as tasks
 import psutil  # type: ignore[import-untyped]
 import pytest
+from assay_test_cluster import Cluster, cluster, count_workers, until
 
 from assay.workers import Lost, WorkersError, spread
-
-sys.path.append(str(Path(__file__).with_name("workers")))
-import assay_test_tasks as tasks
-from assay_test_cluster import Cluster, cluster, count_workers, until
 
 
 @pytest.fixture(scope="module")

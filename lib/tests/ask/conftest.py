@@ -1,24 +1,13 @@
 import asyncio
-import importlib.util
 import json
-import sys
 import threading
-from pathlib import Path
 
 import pytest
+from assay_test_server import ScriptedServer
+from repositories import PROMPT
 
 from assay.ask import Example, PromptFile, Sampling
 from assay.rules import ContextRule, LabelClass, Taxonomy
-
-# Test modules are imported by path and cannot import one another: the server is given a name of its own.
-if "assay_test_server" not in sys.modules:
-    spec = importlib.util.spec_from_file_location("assay_test_server", Path(__file__).with_name("server.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["assay_test_server"] = module
-    spec.loader.exec_module(module)
-
 
 STUDY = """
 title = "t"
@@ -41,17 +30,6 @@ calibration = "language_model"
 elicitation = "verbal"
 [prompts]
 good = "good.toml"
-"""
-GOOD = """
-name = "good"
-contract = "classification"
-system = "Label the text 'a' or 'b'. Reply with JSON."
-[[example]]
-question = "something else"
-reply = '{"label": "a", "confidence": 0.9, "alternatives": {"b": 0.1}}'
-[[example]]
-question = "quite another thing"
-reply = '{"label": "b", "confidence": 0.7, "alternatives": {"a": 0.3}}'
 """
 
 
@@ -97,7 +75,7 @@ def small_study(tmp_path, monkeypatch):
     folder = tmp_path / "data" / "small"
     folder.mkdir(parents=True)
     (folder / "study.toml").write_text(STUDY)
-    (folder / "good.toml").write_text(GOOD)
+    (folder / "good.toml").write_text(PROMPT)
     lines = [{"item_id": f"i{n}", "text": f"the text number {n} of this study", "label": "ab"[n % 2]} for n in range(6)]
     (folder / "items.jsonl").write_text("\n".join(map(json.dumps, lines)))
     monkeypatch.chdir(tmp_path)
@@ -115,7 +93,7 @@ def threaded_server():
     running = []
 
     def start(script):
-        one = sys.modules["assay_test_server"].ScriptedServer(script)
+        one = ScriptedServer(script)
         asyncio.run_coroutine_threadsafe(one.__aenter__(), loop).result()
         running.append(one)
         return one

@@ -1,6 +1,6 @@
-"""Coverage-guided fuzzing of every target in `targets`: `make fuzz`, or `python lib/tests/fuzz [TARGET ...]`.
+"""Coverage-guided fuzzing of every target in `fuzz_targets`: `make fuzz`, or `python lib/tests/fuzz [TARGET ...]`.
 
-Each target runs for its share of the time, from the inputs in `seeds`. An input on which a target raises, or takes
+Each target runs for its share of the time, from the inputs in `fuzz_seeds`. An input on which a target raises, or takes
 longer than ten seconds, is saved and ends the run with exit code 1; `--repeat` runs a target on it once more.
 """
 
@@ -9,38 +9,37 @@ import importlib.util
 import sys
 from pathlib import Path
 
+from fuzz_runner import fuzz
+from fuzz_targets import TARGETS
+
 HERE = Path(__file__).parent
 FINDINGS = HERE.parents[2] / "reports" / "fuzz"
-
-sys.path.insert(0, str(HERE))
-from modules import load  # noqa: E402
 
 
 def main() -> int:
     """Fuzz the targets named, or all; 1 where an input failed, 2 where there is nothing to fuzz with."""
-    targets = load("targets").TARGETS
     words = argparse.ArgumentParser(prog="fuzz", description="Coverage-guided fuzzing of every reader.")
     words.add_argument(
-        "targets", nargs="*", metavar="TARGET", help=f"of {', '.join(targets)}; all unless some are named"
+        "targets", nargs="*", metavar="TARGET", help=f"of {', '.join(TARGETS)}; all unless some are named"
     )
     words.add_argument("--seconds", type=int, default=600, help="for all targets together (default 600)")
     words.add_argument("--findings", type=Path, default=FINDINGS, help="folder for inputs that fail")
     words.add_argument("--repeat", type=Path, metavar="FILE", help="run the one target named on this input instead")
     given = words.parse_args()
     for name in given.targets:
-        if name not in targets:
-            words.error(f"there is no target {name!r}; there are {', '.join(targets)}")
+        if name not in TARGETS:
+            words.error(f"there is no target {name!r}; there are {', '.join(TARGETS)}")
     if given.repeat is not None:
-        if len(given.targets) != 1:
+        if len(given.TARGETS) != 1:
             words.error("--repeat takes one target")
-        targets[given.targets[0]](given.repeat.read_bytes())
+        TARGETS[given.targets[0]](given.repeat.read_bytes())
         return 0
     if importlib.util.find_spec("atheris") is None:
         words.error("atheris is not installed; it has wheels for Linux alone (`make fuzz` installs it there)")
-    chosen = given.targets or list(targets)
+    chosen = given.targets or list(TARGETS)
     found = 0
     for name in chosen:
-        outcome = load("runner").fuzz(name, max(1, given.seconds // len(chosen)), given.findings)
+        outcome = fuzz(name, max(1, given.seconds // len(chosen)), given.findings)
         print(outcome, flush=True)
         if outcome.finding is not None:
             found += 1

@@ -1,18 +1,14 @@
-"""One target under the coverage-guided fuzzer: `python guided.py TARGET [libFuzzer's arguments]`; see `runner`."""
+"""One target under the coverage-guided fuzzer: `python guided.py TARGET [libFuzzer's arguments]`; see `fuzz_runner`."""
 
 import logging
 import sys
 import warnings
-from pathlib import Path
 
 import atheris
 
 # Instrumented as they are imported: the package, and the readers of the standard library that it relies on.
 with atheris.instrument_imports(include=["assay", "json", "tomllib", "yaml"]):
-    sys.path.insert(0, str(Path(__file__).parent))
-    from modules import load
-
-    targets = load("targets").TARGETS
+    from fuzz_targets import TARGETS
 
 
 def main() -> None:
@@ -20,7 +16,7 @@ def main() -> None:
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("error")
     name = sys.argv.pop(1)
-    atheris.Setup(sys.argv, atheris.instrument_func(targets[name]))
+    atheris.Setup(sys.argv, atheris.instrument_func(TARGETS[name]))
     atheris.Fuzz()
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from assay_fuzz_modules import load
+from fuzz_seeds import seeds
 
 from assay.ask.prompts import PromptError, parse_prompt
 from assay.grid import GridError, read_grid
@@ -22,7 +22,7 @@ from assay.study import Study, StudyError
 from assay.study.reading import FileSource, read_table
 
 ERRORS = (TaxonomyError, PromptError, DocumentError, PolicyError, StudyError, GridError)
-EVIDENCE = load("seeds").seeds("evidence")[0].decode()
+EVIDENCE = seeds("evidence")[0].decode()
 PAIR = '{"confidence": 0.9, "margin": 0.8, "agreed": true}, '
 
 

@@ -7,18 +7,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fuzz_runner
+import fuzz_seeds
+import fuzz_targets
 import pytest
-from assay_fuzz_modules import load
+from fuzz_targets import TARGETS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from assay.rules.parsing import AnswerError
 
 HERE = Path(__file__).parent
-targets, seeds, runner = load("targets"), load("seeds"), load("runner")
-TARGETS = targets.TARGETS
-POLICY = seeds.seeds("policy")[0].decode()
-TAXONOMY, PROMPT, STUDY = seeds.TAXONOMIES[0], seeds.PROMPTS[0], seeds.STUDIES[1]
+POLICY = fuzz_seeds.seeds("policy")[0].decode()
+TAXONOMY, PROMPT, STUDY = fuzz_seeds.TAXONOMIES[0], fuzz_seeds.PROMPTS[0], fuzz_seeds.STUDIES[1]
 
 FOUND = {
     "taxonomy": (
@@ -74,7 +75,7 @@ fragments = st.sampled_from(
 @st.composite
 def mutations(draw, target):
     """A seed some of whose pieces are cut out, doubled, moved or replaced by what formats take for a sign."""
-    text = draw(st.sampled_from(seeds.seeds(target)))
+    text = draw(st.sampled_from(fuzz_seeds.seeds(target)))
     for _ in range(draw(st.integers(1, 4))):
         low, high = sorted((draw(st.integers(0, len(text))), draw(st.integers(0, len(text)))))
         high = min(high, low + draw(st.sampled_from([0, 1, 8, 10_000])))
@@ -93,7 +94,7 @@ def test_a_mutated_document_is_a_value_or_the_error_of_its_reader(target, data, 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_seed_and_all_that_was_ever_found_is_right(target, record_tried):
-    inputs = [*seeds.seeds(target), *(text.encode() for text in FOUND.get(target, ()))]
+    inputs = [*fuzz_seeds.seeds(target), *(text.encode() for text in FOUND.get(target, ()))]
     for one in inputs:
         TARGETS[target](one)
     record_tried("documents that once were read wrongly, and seeds", len(inputs))
@@ -107,7 +108,7 @@ def test_a_parser_that_quotes_the_model_is_found(target, monkeypatch):
         except ValueError:
             raise AnswerError("not_json", "no answer") from None
 
-    monkeypatch.setattr(targets, f"parse_{target}", quoting)
+    monkeypatch.setattr(fuzz_targets, f"parse_{target}", quoting)
     TARGETS[target](b"{}")
     with pytest.raises(AssertionError):
         TARGETS[target](b"\x01")
@@ -129,7 +130,7 @@ guided = pytest.mark.skipif(
 @pytest.mark.long
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_guided_fuzzer_finds_nothing(target, tmp_path, record_tried):
-    outcome = runner.fuzz(target, 3, tmp_path)
+    outcome = fuzz_runner.fuzz(target, 3, tmp_path)
     record_tried("inputs of the coverage-guided fuzzer", outcome.tried, lost=int(outcome.finding is not None))
     assert outcome.finding is None, outcome.said
     assert outcome.tried > 0
@@ -138,12 +139,12 @@ def test_the_guided_fuzzer_finds_nothing(target, tmp_path, record_tried):
 @guided
 @pytest.mark.long
 def test_a_finding_is_saved_named_and_repeated(tmp_path):
-    shutil.copytree(HERE, tmp_path / "fuzz", ignore=shutil.ignore_patterns("__pycache__", "test_*", "conftest.py"))
-    (tmp_path / "fuzz" / "targets.py").write_text(
+    shutil.copytree(HERE, tmp_path / "fuzz", ignore=shutil.ignore_patterns("__pycache__", "test_*"))
+    (tmp_path / "fuzz" / "fuzz_targets.py").write_text(
         "def brittle(data):\n    assert data[:3] != b'bad'\ndef sound(data):\n    pass\n"
         "TARGETS = {'brittle': brittle, 'sound': sound}\n"
     )
-    (tmp_path / "fuzz" / "seeds.py").write_text("def seeds(target):\n    return [b'ba']\n")
+    (tmp_path / "fuzz" / "fuzz_seeds.py").write_text("def seeds(target):\n    return [b'ba']\n")
 
     def run(*words):
         command = [sys.executable, str(tmp_path / "fuzz"), *words]

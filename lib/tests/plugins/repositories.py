@@ -6,7 +6,6 @@ The repository has the layout of this one: a study that can be asked about, answ
 import asyncio
 import contextlib
 import ctypes
-import importlib.util
 import json
 import os
 import resource
@@ -17,6 +16,8 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from assay_test_server import ScriptedServer, completed
 
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parents[1]
@@ -142,12 +143,11 @@ def one_line(done: "subprocess.CompletedProcess[str]") -> str:
 
 @contextlib.contextmanager
 def serving(script: Callable[[Any], Any]) -> Iterator[Any]:
-    """Serve a script (see ``ask/server.py``) from a thread of its own."""
-    server = provider()
+    """Serve a script of `assay_test_server` from a thread of its own."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
-    running = server.ScriptedServer(script)
+    running = ScriptedServer(script)
     try:
         asyncio.run_coroutine_threadsafe(running.__aenter__(), loop).result()
         yield running
@@ -158,17 +158,6 @@ def serving(script: Callable[[Any], Any]) -> Iterator[Any]:
         loop.close()
 
 
-def provider() -> Any:
-    """Import the module of the server, which tests know as ``assay_test_server``."""
-    if "assay_test_server" not in sys.modules:
-        spec = importlib.util.spec_from_file_location("assay_test_server", TESTS / "ask" / "server.py")
-        assert spec is not None
-        assert spec.loader is not None
-        sys.modules["assay_test_server"] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules["assay_test_server"])
-    return sys.modules["assay_test_server"]
-
-
 def answer() -> Any:
     """Return the step of a server that answers."""
-    return provider().completed('{"label": "b", "confidence": 0.8, "alternatives": {}}')
+    return completed('{"label": "b", "confidence": 0.8, "alternatives": {}}')

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
-from assay_fuzz_modules import load
+from fuzz_targets import SETTINGS
 
 from assay.rules import ContextRule, Gate, LabelClass, Taxonomy
 from assay.rules.answers import Answer
@@ -17,7 +17,6 @@ from assay.rules.policy import Policy
 from assay.rules.recalibration import RecalibrationMap
 from assay.rules.routing_policy import RoutingMode, RoutingPolicy, Thresholds
 
-SETTINGS = load("targets").SETTINGS
 LIB = Path(__file__).parents[2]
 VECTORS = LIB / "tests" / "vectors"
 REPORTS = LIB / "tests" / "reports"

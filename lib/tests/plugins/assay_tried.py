@@ -8,7 +8,7 @@ A test that breaks something on purpose reports it through the fixture `record_t
         assert not wrong
 
 The kind is a literal of the call (the rows that there should be are read off the sources), in words that say what one
-of `tried` is. `lost` counts what should not have been: an acknowledged answer that is gone, an input with another
+of `assay_tried` is. `lost` counts what should not have been: an acknowledged answer that is gone, an input with another
 outcome than the right one. Report before the assertion, so that a loss is counted, too; the fixture is one of the
 session, so that a property may report each of its examples. Counts of one kind add up over tests and workers.
 
@@ -26,8 +26,8 @@ from pathlib import Path
 
 import pytest
 
-HERE = Path(__file__).parent
-README = HERE / "README.md"
+TESTS = Path(__file__).parents[1]
+README = TESTS / "README.md"
 BEGIN, END = "<!-- tried: written by `make table` -->", "<!-- /tried -->"
 DRAWN = "inputs that hypothesis drew for a property"
 REPORTED = "checks of reported faults"
@@ -54,7 +54,7 @@ def record_tried(request: pytest.FixtureRequest) -> Callable[..., None]:
     return record
 
 
-def registered_kinds(folder: Path = HERE) -> set[str]:
+def registered_kinds(folder: Path = TESTS) -> set[str]:
     """Return the kinds that the tests in a folder report, by their sources.
 
     Raises
@@ -155,4 +155,4 @@ def _counts(item: pytest.Item) -> bool:
 
 
 def _is_of_a_report(item: pytest.Item) -> bool:
-    return "reports" in item.path.relative_to(HERE).parts or item.path.name.startswith("test_reports_")
+    return "reports" in item.path.relative_to(TESTS).parts or item.path.name.startswith("test_reports_")

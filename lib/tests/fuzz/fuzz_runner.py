@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay_fuzz_modules import load
+from fuzz_seeds import seeds
 
 HERE = Path(__file__).parent
 SLOWEST = 10
@@ -55,7 +55,7 @@ def fuzz(target: str, seconds: int, findings: Path) -> Outcome:
     findings.mkdir(parents=True, exist_ok=True)
     before = set(findings.iterdir())
     with tempfile.TemporaryDirectory(prefix="assay-corpus-") as corpus:
-        for number, seed in enumerate(load("seeds").seeds(target)):
+        for number, seed in enumerate(seeds(target)):
             (Path(corpus) / f"{number:03}").write_bytes(seed)
         limits = [f"-max_total_time={seconds}", f"-timeout={SLOWEST}", f"-max_len={LONGEST}", "-rss_limit_mb=4096"]
         done = subprocess.run(
