@@ -9,7 +9,7 @@ from assay.rules import Taxonomy
 from assay.rules.parsing import AnswerFields
 from assay.study import ClassificationContract, StudyError, TableContract, load_study
 from assay.study.columns import ColumnSource, Table
-from assay.study.errors import nearest, shown
+from assay.study.errors import listed, nearest, shown
 from assay.study.reading import FileSource, read_table
 from assay.study.readings import Readings, read_columns, read_completions
 
@@ -42,6 +42,7 @@ def read_labelled(path: Path, taxonomy: Taxonomy) -> pd.DataFrame:
     if path.is_dir():
         return load_study(path).answers
     table = read_table(FileSource(path, path.name))
+    _refuse_missing(table)
     columns = {"label": labels_of(table, ColumnSource("label"), taxonomy, "the policy")}
     if table.has(ColumnSource("item_id")):
         columns["item_id"] = table.identifiers(ColumnSource("item_id"), "the item id")
@@ -74,9 +75,26 @@ def labels_of(table: Table, source: ColumnSource, taxonomy: Taxonomy, whose: str
     return labels
 
 
+def _refuse_missing(table: Table) -> None:
+    """Name all the columns that are needed and not there in one short line."""
+    names = [str(name) for name in table.frame.columns]
+    read = (
+        ["label", "calibration"] if _holds_completions(table) else ["label", "calibration", "predicted", "confidence"]
+    )
+    missing = [name for name in read if name not in names]
+    if missing:
+        said = listed(f"{name}{nearest(name, names)}" for name in missing)
+        instead = " (or completion for the last two)" if missing[-2:] == read[2:] != [] else ""
+        raise StudyError(f"{table.name}: no column {said}{instead}; it has {listed(names)}", kind="missing_column")
+
+
+def _holds_completions(table: Table) -> bool:
+    return table.has(ColumnSource("completion")) and not table.has(ColumnSource("predicted"))
+
+
 def _readings(table: Table, taxonomy: Taxonomy) -> Readings:
     completion = ColumnSource("completion")
-    if table.has(completion) and not table.has(ColumnSource("predicted")):
+    if _holds_completions(table):
         return read_completions(
             table.raw(completion, "the completion"), None, ClassificationContract(AnswerFields()), taxonomy
         )

@@ -206,6 +206,23 @@ def test_an_unknown_label_is_unusable_input_and_its_row_is_named(policy_file, tm
     assert "'emm' is not a class of the policy (did you mean 'em'?)" in text
 
 
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (["foo"], "no column label, calibration, predicted, confidence (or completion for the last two); it has foo"),
+        (["labels", "completion"], "no column label (did you mean 'labels'?), calibration; it has labels, completion"),
+        (
+            ["label", "predicted", "completion"],
+            "no column calibration, confidence; it has label, predicted, completion",
+        ),
+        (["label", "calibration", "confidence"], "no column predicted; it has label, calibration, confidence"),
+    ],
+)
+def test_all_columns_that_are_missing_are_named_in_one_line(policy_file, tmp_path, columns, said):
+    pd.DataFrame([["x"] * len(columns)], columns=columns).to_csv(tmp_path / "answers.csv", index=False)
+    assert check_files(policy_file, tmp_path / "answers.csv") == (2, f"answers.csv: {said}")
+
+
 @pytest.mark.parametrize("missing", ["policy.json", "answers.csv"])
 def test_a_missing_file_is_unusable_input(policy_file, tmp_path, missing):
     em(20, 0).to_csv(tmp_path / "answers.csv", index=False)
