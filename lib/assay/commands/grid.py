@@ -65,5 +65,12 @@ def _grid(given: argparse.Namespace) -> int:
     print(f"{shown_path(output)}: {counts}" if finished else counts)
     if run:
         alone = sum(outcome.seconds for outcome in run)
-        print(f"{took:.1f} s; one by one the same runs take {alone:.1f} s, {alone / took:.1f} times as long")
+        print(speed(took, alone))
     return code_for(outcome.misuse for outcome in failed)
+
+
+def speed(took: float, alone: float) -> str:
+    """Say how long it took and, where it is worth a word, what running side by side was good for."""
+    if alone < 1.1 * took:
+        return f"took {took:.1f} s, no less than one by one"
+    return f"took {took:.1f} s instead of {alone:.1f} s one by one: {alone / took:.1f} times as fast"
