@@ -14,7 +14,7 @@ import pandas as pd
 
 from assay.measure.bands import Bands, compare_bands
 from assay.measure.intervals import FloatArray
-from assay.measure.phrases import counted, percent
+from assay.measure.phrases import counted, kinds_in_words, percent
 from assay.measure.repeats import Repeats, compare_repeats
 from assay.measure.summary import SERIES, groups
 from assay.measure.table import to_nano
@@ -92,12 +92,11 @@ class Hygiene:
 
     def row(self) -> dict[str, object]:
         """Return the counts and shares as one row of a table."""
-        kinds = ", ".join(f"{kind} {number:,}" for kind, number in self.unreadable.items())
         return {
             **self.series,
             "answers": self.answers,
             "unreadable": self.answers - self.readable,
-            "unreadable_kinds": kinds or "none",
+            "unreadable_kinds": kinds_in_words(self.unreadable),
             "missing": self.missing,
             "outside_scale": self.outside_scale,
             "suspicious_scale": self.suspicious_scale,
@@ -125,21 +124,20 @@ class Hygiene:
             On which the confidences were written.
         """
         if not self.readable:
-            return (f"{self.name}: none of {counted(self.answers, 'answer')} can be read ({self._kinds()}).",)
+            return (
+                f"{self.name}: none of {counted(self.answers, 'answer')} can be read ({kinds_in_words(self.unreadable)}).",
+            )
         found = [self._reading(), self._values(scale), self._scale(scale), self._examples(), self._alternatives()]
         found += self.repeats.findings(self.name)
         if self.bands is not None:
             found += self.bands.findings(self.name, scale)
         return tuple(text for text in found if text)
 
-    def _kinds(self) -> str:
-        return ", ".join(f"{number:,} {kind.replace('_', ' ')}" for kind, number in self.unreadable.items())
-
     def _reading(self) -> str:
         lost = self.answers - self.readable
         if not lost:
             return f"{self.name}: all {counted(self.answers, 'answer')} can be read."
-        return f"{self.name}: {lost:,} of {counted(self.answers, 'answer')} cannot be read ({self._kinds()})."
+        return f"{self.name}: {lost:,} of {counted(self.answers, 'answer')} cannot be read ({kinds_in_words(self.unreadable)})."
 
     def _values(self, scale: int) -> str:
         if self.commonest is None or self.commonest_share is None:

@@ -9,6 +9,7 @@ from assay.measure.calibration_report import CalibrationReport, by_tag
 from assay.measure.classwise import MIN_ITEMS, class_calibration
 from assay.measure.clustering import compare_clustering
 from assay.measure.intervals import Interval
+from assay.measure.phrases import in_words
 from assay.show.hygiene import hygiene_findings, hygiene_table
 from assay.show.reliability import histograms, reliability
 from assay.show.tables import Table
@@ -156,7 +157,7 @@ def classes(series: Sequence[Series], names: Sequence[str]) -> Table | Words:
     frame = pd.concat(tables, ignore_index=True)
     shares = zip(frame["frequency"], frame["frequency_low"], frame["frequency_high"], strict=True)
     frame["frequency"] = [bounds(Interval(*share, n=1, n_effective=1.0)) for share in shares]
-    shown = frame.drop(columns=["frequency_low", "frequency_high"]).rename(columns=lambda name: name.replace("_", " "))
+    shown = frame.drop(columns=["frequency_low", "frequency_high"]).rename(columns=in_words)
     order = ["series", *(name for name in shown.columns if name != "series")]
     three = ("confidence", "brier", "ece", "ece calibrated mean", "ece calibrated high", "p value", "p holm")
     caption = f"Calibration of each class that labels {MIN_ITEMS} items or more; p is adjusted within a series (Holm)"

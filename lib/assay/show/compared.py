@@ -11,6 +11,7 @@ import pandas as pd
 
 from assay.measure.calibration_report import CalibrationReport
 from assay.measure.intervals import Interval
+from assay.measure.phrases import in_words
 from assay.measure.tuning import Tuned
 from assay.show.tables import Table
 from assay.show.words import bounds, short_interval
@@ -127,7 +128,7 @@ def all_series(study: str, rows: Sequence[Row]) -> Table | None:
 
 def _names(series: Series) -> dict[str, object]:
     kind = series.elicitation or series.calibration
-    return {"series": series.name, "confidence": kind.replace("_", " ")}
+    return {"series": series.name, "confidence": in_words(kind)}
 
 
 def _stated(row: Row) -> str | None:

@@ -6,29 +6,80 @@ from dataclasses import replace
 import pandas as pd
 
 from assay.measure.hygiene import Hygiene
-from assay.show.tables import Table
+from assay.measure.phrases import kinds_in_words, only_kind
+from assay.show.tables import Table, blank_columns
 from assay.show.words import Words, count, listed, span
 
 FEW = 5
 """Up to so many series are told one by one; of more it is said what they have in common."""
 
 
+_HEADS = {
+    "answers": "answers",
+    "unreadable": "unreadable",
+    "unreadable_kinds": "why unreadable",
+    "missing": "no confidence",
+    "outside_scale": "off the scale",
+    "suspicious_scale": "as if on another scale",
+    "distinct": "distinct values",
+    "commonest": "commonest",
+    "commonest_share": "its share",
+    "saturated_share": "share at certainty",
+    "zero_share": "share at 0",
+    "constant_share": "share as in the examples",
+    "with_alternatives_share": "share with alternatives",
+    "over_one": "scores sum to over 1",
+    "inverted": "alternative on top",
+    "repeated_items": "items repeated",
+    "same_label_share": "same class again",
+    "same_confidence_share": "same confidence again",
+}
+"""What the table calls the fields of a hygiene report."""
+
+_NONE_IS = {
+    "unreadable": "unreadable",
+    "missing": "without a confidence",
+    "outside_scale": "off the scale",
+    "suspicious_scale": "written as if on another scale",
+    "saturated_share": "stated as certain",
+    "zero_share": "stated at 0",
+    "with_alternatives_share": "with alternatives",
+    "over_one": "with scores that sum to over 1",
+    "inverted": "topped by one of its alternatives",
+}
+"""What no answer is where the column of the field is left out."""
+
+
 def hygiene_table(looks: Sequence[Hygiene]) -> Table:
-    """One row per series of what its confidences look like."""
-    rows = []
-    for one in looks:
-        row = {
-            "series": one.name,
-            **{name: value for name, value in one.row().items() if name not in (*one.series, "note")},
-        }
-        rows.append({name.replace("_", " "): value for name, value in row.items()})
-    shares = [name for name in rows[0] if name.endswith("share")] if rows else []
+    """One row per series of what its confidences look like; what is nought everywhere is said below and not shown."""
+    rows = [{"series": one.name, **{head: one.row()[field] for field, head in _HEADS.items()}} for one in looks]
+    frame = pd.DataFrame(rows)
+    blank = blank_columns(frame, [_HEADS[field] for field in _HEADS if field not in ("answers", "distinct")])
+    only = only_kind(one.unreadable for one in looks)
+    shares = [head for field, head in _HEADS.items() if field.endswith("share")]
     return Table(
-        pd.DataFrame(rows),
+        frame,
         caption="Hygiene of the stated confidences; shares are of readable answers",
         name="hygiene",
         formats=dict.fromkeys(shares, ".3f"),
+        hidden=[*dict.fromkeys([*blank, *([_HEADS["unreadable_kinds"]] if only else []), _HEADS["repeated_items"]])]
+        if rows
+        else (),
+        note=" ".join([*([f"Every unreadable answer has one reason: {only}."] if only else []), *_left_out(blank)]),
     )
+
+
+def _left_out(blank: Sequence[str]) -> list[str]:
+    """Say what the columns that are not shown would say."""
+    none_is = [words for field, words in _NONE_IS.items() if _HEADS[field] in blank]
+    notes = (
+        [f"No answer is {', '.join(none_is[:-1])}{' or ' if len(none_is) > 1 else ''}{none_is[-1]}."] if none_is else []
+    )
+    if _HEADS["constant_share"] in blank:
+        notes.append("No answer is known to state a confidence from the examples of its prompt.")
+    if _HEADS["repeated_items"] in blank:
+        notes.append("No item is answered twice.")
+    return notes
 
 
 def hygiene_findings(looks: Sequence[Hygiene], scale: int = 1) -> Words:
@@ -57,10 +108,9 @@ def _reading(looks: Sequence[Hygiene]) -> str:
     if not losing:
         return f"All answers of all {len(looks)} series can be read."
     worst = max(losing, key=lambda one: 1 - one.readable / one.answers)
-    kinds = ", ".join(f"{number:,} {kind.replace('_', ' ')}" for kind, number in worst.unreadable.items())
     return (
         f"Some answers of {len(losing)} of {len(looks)} series cannot be read; most of {worst.name}: "
-        f"{worst.answers - worst.readable:,} of {worst.answers:,} ({kinds})."
+        f"{worst.answers - worst.readable:,} of {worst.answers:,} ({kinds_in_words(worst.unreadable)})."
     )
 
 

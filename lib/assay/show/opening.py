@@ -7,7 +7,7 @@ import pandas as pd
 
 from assay.settings import Settings
 from assay.show.tables import NOTEBOOK_STYLE, html_table
-from assay.show.words import count, listed
+from assay.show.words import confidence_words, count, listed
 from assay.study import Study, load_study
 from assay.study.series import Series, each_series
 
@@ -46,6 +46,8 @@ class Opened:
         ]
         paragraphs = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
         frame = study.series()
+        kinds = map(confidence_words, frame.pop("calibration"), frame.pop("elicitation"))
+        frame.insert(2, "confidence", list(kinds))
         return (
             NOTEBOOK_STYLE
             + paragraphs

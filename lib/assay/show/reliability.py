@@ -11,6 +11,7 @@ from matplotlib.patches import Patch
 from assay.measure.calibration_report import CalibrationReport
 from assay.measure.corp import CorpCurve
 from assay.measure.judged import Judged
+from assay.measure.phrases import in_words
 from assay.measure.reliability import BinnedCurve
 from assay.show.figure import Figure
 from assay.show.style import (
@@ -98,8 +99,9 @@ def reliability(reports: Sequence[CalibrationReport]) -> Figure | Words:
         f"with the diagonal, a consistency band around it, the isotonic curve and bins with intervals. "
         f"n = {_sizes(shown)}. {title}."
     )
-    table = pd.concat(tables, ignore_index=True)
-    return Figure(drawing, title=title, alt=alt, table=table[["series", *table.columns[:-1]]], name="reliability")
+    table = pd.concat(tables, ignore_index=True).rename(columns={"n_effective": "effective_items"})
+    table = table[["series", *table.columns[:-1]]].rename(columns=in_words)
+    return Figure(drawing, title=title, alt=alt, table=table, name="reliability")
 
 
 def histograms(reports: Sequence[CalibrationReport]) -> Figure | Words:

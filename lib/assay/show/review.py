@@ -9,13 +9,14 @@ from assay.measure.binomial import FAIL, PASS, UNDECIDED
 from assay.measure.decide import decide_table
 from assay.measure.figures import confusion, decision_figures, misroutes
 from assay.measure.operating import gate_name, named_figures, worst_slack
+from assay.measure.phrases import kinds_in_words
 from assay.measure.planning import labels_needed
 from assay.measure.tuning import CERTIFIED, Tuned
 from assay.show.misroutes import misroute_frame
 from assay.show.opening import Opened
 from assay.show.tables import Table
 from assay.show.thresholds import HOW
-from assay.show.words import Words, count, listed, percent, short_interval, with_interval
+from assay.show.words import Words, confidence_words, count, dates, listed, percent, short_interval, with_interval
 
 STEPS = (-0.10, -0.05, 0.0, 0.05, 0.10)
 """How far around the operating point the sensitivity table looks, in thresholds and in tie margins."""
@@ -32,21 +33,18 @@ def evaluated(opened: Opened) -> Table:
     rows = []
     for series in opened.series:
         answers = series.answers
-        dates = answers["asked_at"].dropna() if "asked_at" in answers else pd.Series(dtype="str")
         digest = opened.whole.prompt_sha256(series.prompt)
         rows.append(
             {
                 "model": series.model,
                 "prompt": series.prompt,
                 "prompt sha256": digest[:12] if digest else "not kept",
-                "confidence": " ".join(part for part in (series.calibration, series.elicitation) if part).replace(
-                    "_", " "
-                ),
-                "asked": f"{dates.min()[:10]} to {dates.max()[:10]}" if len(dates) else "not recorded",
+                "confidence": confidence_words(series.calibration, series.elicitation),
+                "asked": dates(answers["asked_at"].dropna() if "asked_at" in answers else ()),
                 "items": series.items,
                 "answers": len(answers),
                 "unreadable": int(answers["error"].notna().sum()),
-                "why unreadable": _kinds(answers),
+                "why unreadable": kinds_in_words(answers["error"].value_counts().to_dict()),
             }
         )
     return Table(pd.DataFrame(rows), caption="What was evaluated, one row per series", name="evaluated")
@@ -123,7 +121,7 @@ def leading_words(chosen: Sequence[Tuned], tuned: Sequence[Tuned]) -> Words:
     """Say which series the details below describe, and why."""
     return Words(
         *(
-            f"Details for {one.series.calibration.replace('_', ' ')} {one.series.elicitation} confidence: {one.series.name}, "
+            f"Details for {confidence_words(one.series.calibration, one.series.elicitation)} confidence: {one.series.name}, "
             f"threshold {one.threshold:.3g}, tie margin {one.tie_margin:.3g} ({HOW[one.how]}). "
             + (
                 "Of its certified policies, the one with the most coverage on the tuning part."
@@ -321,11 +319,6 @@ def _merit(one: Tuned) -> tuple[bool, float, float]:
     if one.certificate.passed:
         return True, one.certificate.tuning_coverage.estimate, right
     return False, slack, right
-
-
-def _kinds(answers: pd.DataFrame) -> str:
-    kinds = answers["error"].dropna().value_counts()
-    return ", ".join(f"{kind} {number:,}" for kind, number in kinds.items()) or "none"
 
 
 def _labels(needed: int | None) -> str:

@@ -10,7 +10,7 @@ import html
 import io
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -22,6 +22,7 @@ _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "�
 _NOTHING = "–"
 _SHORT = 24  # characters; a column of no more is not broken over lines
 _LONG = 60  # characters; a column of more gets room to be read
+_MANY = 8  # columns; a table of more is set closer on a page
 
 NOTEBOOK_STYLE = (
     "<style>"
@@ -59,6 +60,10 @@ class Table:
         How a column is written: a format specification such as ``.1%``, or a function from value to text.
     max_rows : int, optional
         Most rows shown, 200 by default; the CSV always holds all, and the caption says so when rows are left out.
+    hidden : sequence of str, optional
+        Columns that only the CSV holds.
+    note : str, optional
+        A sentence below the table, such as what the hidden columns would say.
 
     Raises
     ------
@@ -74,6 +79,8 @@ class Table:
         name: str,
         formats: Mapping[str, Format] | None = None,
         max_rows: int = 200,
+        hidden: Sequence[str] = (),
+        note: str = "",
     ) -> None:
         if not caption.strip():
             raise ValueError("caption must say what the table shows, got a blank text")
@@ -82,14 +89,25 @@ class Table:
         self.name = file_name(name)
         self.formats = dict(formats or {})
         self.max_rows = max_rows
+        self.hidden = tuple(hidden)
+        self.note = note
 
     def __repr__(self) -> str:
         return f"{self.caption} ({len(self.frame):,} rows)"
 
     def _repr_html_(self) -> str:
-        table = html_table(self.frame, caption=self.caption, formats=self.formats, max_rows=self.max_rows)
+        if self.frame.empty:
+            return f'<p class="assay-below">{html.escape(self.caption)}: nothing to show.</p>'
+        shown = self.frame.drop(columns=list(self.hidden))
+        table = html_table(shown, caption=self.caption, formats=self.formats, max_rows=self.max_rows)
+        note = f'<p class="assay-below">{html.escape(self.note)}</p>' if self.note else ""
         link = download_link("CSV", f"{self.name}.csv", csv_data(self.frame), "text/csv", of=self.caption)
-        return f'{NOTEBOOK_STYLE}<div class="assay-table">{table}<p class="assay-downloads">Download: {link}</p></div>'
+        return f'{NOTEBOOK_STYLE}<div class="assay-table">{table}{note}<p class="assay-downloads">Download: {link}</p></div>'
+
+
+def blank_columns(frame: pd.DataFrame, among: Iterable[str]) -> list[str]:
+    """Name the columns, of those given that are there, in which no row says anything: all 0, missing, or ``none``."""
+    return [name for name in among if name in frame and all(_missing(one) or one in (0, "none") for one in frame[name])]
 
 
 def html_table(
@@ -119,8 +137,9 @@ def html_table(
         for texts in zip(*(column.texts for column in columns), strict=True)
     )
     label = html.escape(f"Table: {caption}")
+    wide = " many-columns" if len(columns) > _MANY else ""
     return (
-        f'<div class="table-region" role="region" tabindex="0" aria-label="{label}"><table>'
+        f'<div class="table-region{wide}" role="region" tabindex="0" aria-label="{label}"><table>'
         f"<caption><span>{html.escape(caption)}</span></caption><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>"
     )
 

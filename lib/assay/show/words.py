@@ -2,9 +2,12 @@
 
 import html
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from assay.measure.intervals import Interval
+from assay.measure.phrases import in_words
+
+NO_DATE = "not recorded"
 
 
 class Words:
@@ -61,6 +64,22 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     if len(names) > most:
         names = [*names[: most - 1], f"{len(names) - most + 1} more"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
+
+
+def confidence_words(calibration: str | None, elicitation: str | None) -> str:
+    """Write where confidences come from: ``language model verbal``, ``classifier``."""
+    return " ".join(in_words(part) for part in (calibration, elicitation) if part)
+
+
+def dates(asked: Iterable[str]) -> str:
+    """Write the days of some times in ISO 8601: ``2026-11-30``, ``2026-11-30 to 12-01``; that none is recorded."""
+    days = sorted(time[:10] for time in asked)
+    if not days:
+        return NO_DATE
+    first, last = days[0], days[-1]
+    if first == last:
+        return first
+    return f"{first} to {last[5:] if first[:4] == last[:4] else last}"
 
 
 def span(shares: Sequence[float]) -> str:

@@ -81,7 +81,7 @@ def test_without_repeats_there_is_no_agreement_to_state():
 
 def test_the_words_hold_the_numbers():
     text = "\n".join(only(hygiene(frame(), {"p": [0.9]})).findings(scale=100))
-    assert "m: 3 of 8 answers cannot be read (2 missing confidence, 1 out of scale)." in text
+    assert "m: 3 of 8 answers cannot be read (missing confidence 2, out of scale 1)." in text
     assert "states 4 distinct confidences, most often 90 (40 % of answers); 20 % state 100." in text
     assert "1 answer of m states a value above 0 and not above 1 on a scale of 100" in text
     assert "40 % of the answers of m state a confidence that stands in the examples of the prompt." in text
@@ -98,7 +98,7 @@ def test_a_constant_confidence_is_said_to_tell_nothing_apart():
 
 def test_a_series_that_cannot_be_read_at_all_has_counts_and_one_sentence():
     report = only(hygiene(frame(confidence=np.nan, error="not_json")))
-    assert report.findings() == ("m: none of 8 answers can be read (8 not json).",)
+    assert report.findings() == ("m: none of 8 answers can be read (not json 8).",)
     assert report.bands is None
     assert report.commonest is None
     row = report.row()

@@ -3,7 +3,7 @@
 import pytest
 
 from assay.measure.intervals import UNKNOWN, Interval
-from assay.measure.phrases import counted, percent, percent_interval
+from assay.measure.phrases import counted, in_words, kinds_in_words, only_kind, percent, percent_interval
 
 
 @pytest.mark.parametrize(
@@ -29,3 +29,15 @@ def test_an_interval_names_both_bounds():
 def test_one_is_singular():
     assert counted(1, "answer") == "1 answer"
     assert counted(1887, "answer") == "1,887 answers"
+
+
+def test_kinds_are_words_with_their_counts_in_the_order_given():
+    assert in_words("unknown_class") == "unknown class"
+    assert kinds_in_words({"truncated": 1600, "unknown_class": 2}) == "truncated 1,600, unknown class 2"
+    assert kinds_in_words({}) == "none"
+
+
+def test_one_kind_is_told_only_where_there_is_no_other():
+    assert only_kind([["not_json"], [], ["not_json", "not_json"]]) == "not json"
+    assert only_kind([["not_json"], ["truncated"]]) is None
+    assert only_kind([]) is None

@@ -1,7 +1,9 @@
 """Tables for reading, and CSV that no spreadsheet runs."""
 
+import base64
 import csv
 import io
+import re
 from html.parser import HTMLParser
 
 import numpy as np
@@ -186,3 +188,24 @@ def test_a_download_has_a_plain_name(name: str) -> None:
 def test_a_table_needs_a_caption() -> None:
     with pytest.raises(ValueError, match="caption must say what the table shows"):
         Table(pd.DataFrame(), caption=" ", name="x")
+
+
+def test_a_hidden_column_is_in_the_csv_alone_and_the_note_stands_below_escaped() -> None:
+    table = Table(pd.DataFrame({"a": [1], "b": [0]}), caption="Counts", name="n", hidden=["b"], note="No b < 1.")
+    shown = table._repr_html_()
+    assert ">a</th>" in shown
+    assert ">b</th>" not in shown
+    assert shown.index("</table>") < shown.index("No b &lt; 1.")
+    encoded = re.search(r"base64,([^\"]+)", shown)
+    assert encoded is not None
+    assert base64.b64decode(encoded[1]).decode("utf-8-sig").splitlines() == ["a,b", "1,0"]
+
+
+def test_a_table_of_no_rows_says_so_in_a_sentence() -> None:
+    shown = Table(pd.DataFrame(), caption="Counts < 1", name="n", hidden=["b"])._repr_html_()
+    assert shown == '<p class="assay-below">Counts &lt; 1: nothing to show.</p>'
+
+
+def test_a_table_of_many_columns_is_marked_to_be_set_closer() -> None:
+    wide = [html_table(pd.DataFrame([range(columns)]), caption="c") for columns in (8, 9)]
+    assert ["many-columns" in shown for shown in wide] == [False, True]

@@ -1,5 +1,15 @@
 from assay.measure.intervals import UNKNOWN, Interval
-from assay.show.words import Words, count, listed, percent, sentence, short_interval, with_interval
+from assay.show.words import (
+    Words,
+    confidence_words,
+    count,
+    dates,
+    listed,
+    percent,
+    sentence,
+    short_interval,
+    with_interval,
+)
 
 HALF = Interval(0.5, 0.25, 0.751, 20, 20.0)
 
@@ -30,3 +40,15 @@ def test_words_escape_what_they_are_given_and_drop_empty_paragraphs():
     words = Words("a < b", "", "<script>alert(1)</script>")
     assert words.paragraphs == ("a < b", "<script>alert(1)</script>")
     assert words._repr_html_() == "<p>a &lt; b</p><p>&lt;script&gt;alert(1)&lt;/script&gt;</p>"
+
+
+def test_confidences_are_named_by_where_they_come_from():
+    assert confidence_words("language_model", "verbal") == "language model verbal"
+    assert confidence_words("classifier", "") == confidence_words("classifier", None) == "classifier"
+
+
+def test_days_are_told_once_where_they_are_the_same():
+    assert dates(["2026-04-28T10:00:00", "2026-04-27T23:59:59"]) == "2026-04-27 to 04-28"
+    assert dates(["2025-12-31", "2026-01-01"]) == "2025-12-31 to 2026-01-01"
+    assert dates(["2026-04-28T10:00", "2026-04-28T11:00"]) == "2026-04-28"
+    assert dates([]) == "not recorded"

@@ -7,6 +7,7 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.patches import Patch, Rectangle
 
 from assay.measure.floors import Earned
+from assay.measure.operating import gate_name
 from assay.measure.routing import CHEAP, EXPENSIVE, GAIN
 from assay.show.figure import Figure
 from assay.show.prompts.gaps import MINUS
@@ -157,7 +158,7 @@ def _alone(axes: Axes, found: Followed) -> None:
 
 def _target(axes: Axes, found: Followed, name: str) -> None:
     for gate in (one for each in found.study.taxonomy.gates for one in each.each()):
-        if gate.classes and name == f"{gate.metric.replace('_', ' ')} {gate.classes[0]}":
+        if gate.classes and name == gate_name(gate):
             axes.axhline(
                 gate.target, color=GREY, linewidth=1.2, linestyle=":", label=f"target {percent(gate.target, 0)}"
             )

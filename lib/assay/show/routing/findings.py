@@ -12,7 +12,7 @@ from assay.rules.costs import PICO_PER_USD
 from assay.show.prompts.gaps import gap, said
 from assay.show.routing.following import Followed
 from assay.show.routing.opening import NOTHING
-from assay.show.words import Words, count, listed, percent, sentence, with_interval
+from assay.show.words import Words, confidence_words, count, listed, percent, sentence, with_interval
 
 HIDDEN = "Agreement is not correctness."
 
@@ -173,7 +173,7 @@ def write_routing(found: Followed | None, path: str) -> Words:
         return Words("No routing policy was asked for; the parameter policy names where to write one.")
     save_routing(found.policy, found.evidence, path)
     cheap, dear = found.evidence.cheap, found.evidence.expensive
-    origin = " ".join(part.replace("_", " ") for part in (cheap.calibration, cheap.elicitation) if part)
+    origin = confidence_words(cheap.calibration, cheap.elicitation)
     use = (
         "Its mode is off, since nothing was earned: a router that loads it asks the expensive model everything."
         if found.earned.at is None
