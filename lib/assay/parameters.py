@@ -191,6 +191,9 @@ def _explain(error: ValidationError, model: type[Settings]) -> str:
     """One line for a person: what is wrong with which parameter and what it may be."""
     lines = {}
     for fault in error.errors(include_url=False):
+        if not fault["loc"]:  # settings that do not go together; the model says which
+            lines[""] = str(fault["ctx"]["error"])
+            continue
         name = str(fault["loc"][0])
         allowed = model.model_fields[name].description
         if fault["type"] == "missing":

@@ -3,9 +3,11 @@
 To add a notebook, write its model and enter it in `NOTEBOOKS`.
 """
 
-from typing import Annotated, ClassVar, Literal
+import contextlib
+from decimal import Decimal, InvalidOperation
+from typing import Annotated, ClassVar, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
 
 def _empty_is_none(value: object) -> object:
@@ -60,6 +62,11 @@ class CollectSettings(Settings):
 
     acts: ClassVar[tuple[str, ...]] = ("ask", "store")
 
+    asking: ClassVar[tuple[str, ...]] = (
+        "local", "base_url", "run", "limit", "max_cost", "prices", "concurrency", "store", "dry_run",
+    )  # fmt: skip
+    """Settings that mean something only where a model is asked."""
+
     ask: bool = Field(False, description="True to ask a model, False to look at the answers that the study has")
     local: bool = Field(False, description="True for the embedded model, else False")
     base_url: str = Field("", description='the address of a compatible server, or "" for that of the environment')
@@ -70,6 +77,37 @@ class CollectSettings(Settings):
     concurrency: int | None = Field(None, ge=1, le=1000, description="a whole number from 1 to 1000, or None")
     store: str = Field("", description='the path of the store of answers, or "" for the usual place')
     dry_run: bool = Field(False, description="True to say what would be asked and ask nothing")
+
+    @field_validator("max_cost", mode="after")
+    @classmethod
+    def _us_dollars(cls, value: str) -> str:
+        if value:
+            with contextlib.suppress(InvalidOperation):
+                amount = Decimal(value)
+                if amount.is_finite() and amount >= 0:
+                    return value
+            raise ValueError("no amount")
+        return value
+
+    @model_validator(mode="after")
+    def _go_together(self) -> Self:
+        if not self.ask:
+            idle = [name for name in self.asking if getattr(self, name) != type(self).model_fields[name].default]
+            if idle:
+                raise ValueError(
+                    f"{', '.join(idle)} {'says' if len(idle) == 1 else 'say'} how to ask a model, and ask is False: set "
+                    f"ask to True, or leave {'it' if len(idle) == 1 else 'them'} out"
+                )
+            return self
+        if self.prompt is None:
+            raise ValueError("prompt must name a prompt of the study to ask with, got None")
+        if self.local and (self.model is not None or self.base_url):
+            raise ValueError("local asks a model of its own: leave out model and base_url")
+        if not self.local and self.model is None:
+            raise ValueError("model must name the model to ask, unless local is True, got None")
+        if self.max_cost and not self.local and not self.prices:
+            raise ValueError("max_cost needs to know what the model costs: name a price file in prices")
+        return self
 
 
 class CalibrateSettings(Settings):

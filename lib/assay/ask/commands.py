@@ -7,7 +7,7 @@ turns that into one line and exit code 2.
 import contextlib
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Final
@@ -28,7 +28,7 @@ from assay.ask.collection import DEFAULT_CONCURRENCY, collect
 from assay.ask.export import export_answers, tidy_rows
 from assay.ask.lint import lint_prompt
 from assay.ask.local import LocalModel
-from assay.ask.plan import make_asks, make_plan
+from assay.ask.plan import Plan, make_asks, make_plan
 from assay.ask.request import Ask, Patience, Settings
 from assay.ask.source import Source, load_source
 from assay.ask.store import Store
@@ -57,6 +57,7 @@ def collect_answers(
     store: Path | None = None,
     export: Path | None = None,
     dry_run: bool = False,
+    planned: Callable[[Plan], object] = print,
 ) -> int:
     """Ask the items of a study and print a summary.
 
@@ -88,7 +89,9 @@ def collect_answers(
     export : Path, optional
         Write the answers of the store as parquet as well.
     dry_run : bool
-        Print what would be asked, and what it would take, and ask nothing.
+        Say what would be asked, and what it would take, and ask nothing.
+    planned : callable
+        Told the plan of a dry run.
 
     Returns
     -------
@@ -119,7 +122,7 @@ def collect_answers(
         path = store or usual_store(source.name)
         if dry_run:
             opened = stack.enter_context(Store(path if path.exists() else ":memory:"))
-            print(make_plan(opened, asks, source.taxonomy, source.fields, prices=sheet))
+            planned(make_plan(opened, asks, source.taxonomy, source.fields, prices=sheet))
             return 0
         try:
             connection = connect(base_url=server.base_url if server is not None else base_url)

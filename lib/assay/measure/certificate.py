@@ -263,6 +263,7 @@ def _too_few(
         share = common["certification_share"]
         in_all = max(math.ceil(finding.fewest / share) for finding in findings if finding.shortage)
         missing += f" ({in_all:,} in all, if {share:g} of them certify)"
+    missing = missing[:1].upper() + missing[1:]
     return Certificate(
         verdict=UNDECIDED,
         mode=TOO_FEW,
@@ -350,8 +351,8 @@ def _reason(
     who = "The policy given" if mode == FIXED else "The candidate that the tuning part favours"
     if not accepts:
         return f"Nothing is certified. {who} ({where}) acts on none of {coverage.n:,} items."
-    faults = " ".join(finding.words for finding in findings if finding.verdict != PASS)
-    return f"Nothing is certified. {who} ({where}) does not pass on {coverage.n:,} items: {faults}"
+    faults = "; ".join(finding.words.removesuffix(".") for finding in findings if finding.verdict != PASS)
+    return f"Nothing is certified. {who} ({where}) does not pass on {coverage.n:,} items: {faults}."
 
 
 def _share(counts: SweepCounts | None, at: tuple[int, int]) -> Interval:

@@ -106,7 +106,11 @@ def split_variants(
         values = dict(zip(shown, _texts(key), strict=True))
         values |= {name: _texts(answers[name].iloc[0])[0] for name in keys if name not in shown}
         name = ", ".join(values[one] for one in named if values[one]) or "(none)"
-        group = ", ".join(values[one] for one in within if one in shown and values[one])
+        telling = [one for one in within if one in shown and values[one]]
+        if "elicitation" in telling and "calibration" in telling:
+            # The elicitation says it already: only a language model's confidence has one.
+            telling.remove("calibration")
+        group = ", ".join(values[one] for one in telling)
         variant = Variant(name, group, answers.iloc[rows], item[rows])
         _refuse_repeats(variant)
         found.append(variant)

@@ -1,75 +1,35 @@
-"""What a study's models answered and whether it is fit to use (notebook 00): asked now, or recorded before."""
+"""What a study's models answered and whether it is fit to use (notebook 00)."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import pandas as pd
 
-from assay.ask.choosing import CommandError, usual_store
-from assay.ask.commands import collect_answers
-from assay.ask.prompts import PromptError, load_prompt
 from assay.measure.intervals import Interval
 from assay.measure.judged import Judged
+from assay.measure.phrases import kinds_in_words, only_kind
 from assay.measure.ranking import auroc
-from assay.rules import AnswerError, parse_classification
-from assay.settings import CollectSettings
-from assay.show.opening import Opened, open_study
-from assay.show.tables import Table
-from assay.show.words import Words, bounds, count, listed
-from assay.study import Series, Study, load_study
+from assay.show.collection import Collection, plan_words
+from assay.show.tables import Format, Table
+from assay.show.words import NO_DATE, Words, bounds, count, dates, listed
+from assay.study import Series
 
 FEW = 6
 
-
-def open_answers(settings: CollectSettings) -> Opened:
-    """Open the answers to be looked at: those the study has or, where the settings ask, those asked for now.
-
-    What would be asked, and what was, is printed. With ``dry_run`` nothing is asked, and the answers that the study has
-    are looked at.
-
-    Raises
-    ------
-    CommandError
-        The settings that ask do not go together, or no model can be reached.
-    """
-    if not settings.ask:
-        return open_study(settings)
-    if settings.prompt is None:
-        raise CommandError("prompt must name a prompt of the study to ask with, got None")
-    if settings.local and (settings.model is not None or settings.base_url):
-        raise CommandError("local asks a model of its own: leave out model and base_url")
-    if not settings.local and settings.model is None:
-        raise CommandError("model must name the model to ask, unless local is True, got None")
-    # "." names the study of the folder it is in.
-    store = Path(settings.store) if settings.store else usual_store(Path(settings.study).expanduser().resolve().name)
-    asked = {
-        "model": settings.model,
-        "local": settings.local,
-        "base_url": settings.base_url or None,
-        "run": settings.run,
-        "limit": settings.limit,
-        "max_cost": settings.max_cost or None,
-        "prices": Path(settings.prices) if settings.prices else None,
-        "concurrency": settings.concurrency,
-        "store": store,
-    }
-    collect_answers(settings.study, [settings.prompt], **asked, dry_run=True)  # type: ignore[arg-type]
-    # A model is named by its replies, and what was asked before counts as well: neither selects.
-    everything = settings.model_copy(update={"model": None, "prompt": None})
-    if settings.dry_run:
-        return open_study(everything)
-    export = store.with_suffix(".parquet")
-    collect_answers(settings.study, [settings.prompt], **asked, export=export)  # type: ignore[arg-type]
-    return open_study(everything, load_study(settings.study, answers=export))
+_SOURCES = {
+    "verbal": "the number it wrote",
+    "token": "the probability of its tokens",
+    "vote": "its vote share",
+    "": "its probability",
+}
+"""What a confidence is, by its elicitation; a classifier has none."""
 
 
-def collected(opened: Opened) -> Table:
+def collected(series: Sequence[Series]) -> Table:
     """One row per series: how many answers, of what, when, and what they took where that is known."""
     rows = []
-    for one in opened.series:
+    for one in series:
         answers = one.answers
-        asked = answers["asked_at"].dropna().sort_values()
-        kinds = answers["error"].dropna().value_counts()
+        kinds = answers["error"].value_counts()
         rows.append(
             {
                 "series": one.name,
@@ -77,8 +37,8 @@ def collected(opened: Opened) -> Table:
                 "answers": len(answers),
                 "runs": int(answers["run"].nunique()),
                 "unreadable": int(kinds.sum()),
-                "why": listed([f"{str(kind).replace('_', ' ')} {number:,}" for kind, number in kinds.items()]),
-                "asked": f"{asked.iloc[0][:10]} to {asked.iloc[-1][:10]}" if len(asked) else "not recorded",
+                "why": kinds_in_words(kinds.to_dict()),
+                "asked": dates(answers["asked_at"].dropna()),
                 "tokens in, mean": _mean(answers["prompt_tokens"]),
                 "tokens out, mean": _mean(answers["completion_tokens"]),
                 "cost, US$": _total(answers["cost_usd"]),
@@ -86,26 +46,16 @@ def collected(opened: Opened) -> Table:
                 "seconds, median": _median(answers["latency_s"]),
             }
         )
-    formats = {"tokens in, mean": ",.0f", "tokens out, mean": ",.0f", "cost, US$": ".4f", "seconds, median": ".2f"}
+    frame = pd.DataFrame(rows)
+    formats: dict[str, Format] = {
+        "tokens in, mean": ",.0f",
+        "tokens out, mean": ",.0f",
+        "cost, US$": _cost,
+        "seconds, median": ".2f",
+    }
+    hidden, note = _nothing_told(frame, only_kind(one.answers["error"].dropna() for one in series))
     caption = "What was collected; a cost or time that is not recorded is not known, never nothing"
-    return Table(pd.DataFrame(rows), caption=caption, name="collected", formats=formats)
-
-
-def example_confidences(study: Study) -> dict[str, list[float]]:
-    """Read the confidences in the examples of each prompt that the study keeps; one that cannot be read has none."""
-    found: dict[str, list[float]] = {}
-    for name, path in study.prompts.items():
-        try:
-            prompt = load_prompt(path)
-        except PromptError:
-            continue
-        for example in prompt.examples:
-            try:
-                answer = parse_classification(example.reply, study.taxonomy)
-            except AnswerError:
-                continue
-            found.setdefault(name, []).append(answer.confidence)
-    return found
+    return Table(frame, caption=caption, name="collected", formats=formats, hidden=hidden, note=note)
 
 
 def information_table(series: Sequence[Series]) -> Table:
@@ -120,9 +70,7 @@ def information_table(series: Sequence[Series]) -> Table:
         for one in series
         for area in [_area(one)]
     ]
-    caption = (
-        "How much the confidence knows: AUROC of confidence against correctness, 95 % intervals over items; 0.5 is none"
-    )
+    caption = "How much the confidence knows: AUROC of confidence against correctness, 95 % intervals over items"
     return Table(pd.DataFrame(rows), caption=caption, name="information")
 
 
@@ -145,37 +93,63 @@ def information(series: Sequence[Series]) -> Words:
                 f"wrong answers beyond chance (AUROC from {min(area.estimate for area in known):.2f} to "
                 f"{max(area.estimate for area in known):.2f}, each with its interval in the table)."
             )
+    if not series:
+        return Words("There are no answers to rank.")
     return Words(*(paragraphs or ["No series has both right and wrong answers, so nothing can be ranked."]))
 
 
-def headline(opened: Opened) -> str:
+def headline(answers: Collection) -> str:
     """Return one sentence for the index of a report."""
-    answers = opened.study.answers
-    lost = int(answers["error"].notna().sum())
-    telling = [_tells(_area(one)) for one in opened.series].count("yes")
+    if answers.plan is not None:
+        return plan_words(answers.plan)
+    total = sum(len(one.answers) for one in answers.series)
+    lost = sum(int(one.answers["error"].notna().sum()) for one in answers.series)
+    telling = [_tells(_area(one)) for one in answers.series].count("yes")
     return (
-        f"{count(len(answers), 'answer')} in {count(len(opened.series), 'series', 'series')}, {lost:,} unreadable; in "
+        f"{count(total, 'answer')} in {count(len(answers.series), 'series', 'series')}, {lost:,} unreadable; in "
         f"{telling} of them the confidence tells right from wrong beyond chance"
     )
 
 
 def _side_by_side(own: Sequence[Series]) -> str:
+    """Say it of the kinds of confidence of one model and prompt, what was written first."""
     said = []
-    for one in own:
-        area = _area(one)
-        kind = {
-            "verbal": "the number it wrote",
-            "token": "the probability of its tokens",
-            "vote": "its vote share",
-        }.get(one.elicitation, one.calibration.replace("_", " "))
+    for one in sorted(own, key=lambda each: list(_SOURCES).index(each.elicitation)):
+        area, source = _area(one), _SOURCES[one.elicitation]
         if area is None:
-            said.append(f"{kind} cannot be ranked, since its answers are all right or all wrong")
+            said.append(f"{source} cannot be ranked, since its answers are all right or all wrong")
             continue
         tells = {"yes": "tells right from wrong", "no": "is not shown to tell right from wrong", "inverted": "misleads"}
         said.append(
-            f"{kind} {tells[_tells(area)]} (AUROC {area.estimate:.2f}, 95 % interval {area.low:.2f} to {area.high:.2f})"
+            f"{source} {tells[_tells(area)]} (AUROC {area.estimate:.2f}, 95 % interval {area.low:.2f} to {area.high:.2f})"
         )
-    return f"{own[0].model}, {own[0].prompt}: {'; '.join(said)}. An AUROC of 0.5 is what a confidence without content gives."
+    return f"{own[0].model}, {own[0].prompt}: {'; '.join(said)}."
+
+
+def _nothing_told(frame: pd.DataFrame, only: str | None) -> tuple[list[str], str]:
+    """Name the columns that tell no series apart, and say what they would tell; the opening counts items and runs."""
+    if frame.empty:
+        return [], ""
+    hidden, notes = ["items", "runs"], []
+    if not frame["unreadable"].any():
+        hidden += ["unreadable", "why"]
+        notes.append("Every answer can be read.")
+    elif only:
+        hidden.append("why")
+        notes.append(f"Every unreadable answer has one reason: {only}.")
+    measured = ("tokens in, mean", "tokens out, mean", "cost, US$", "seconds, median")
+    unknown = [name for name in measured if frame[name].isna().all()]
+    if unknown:
+        hidden += unknown
+        notes.append(f"Not recorded for any answer: {listed([name.partition(',')[0] for name in unknown])}.")
+    # A series without any cost shows that by the dash in its place.
+    if frame["no cost known"].isin([0]).where(frame["cost, US$"].notna(), other=True).all():
+        hidden.append("no cost known")
+    if (frame["asked"] == frame["asked"].iloc[0]).all():
+        hidden.append("asked")
+        when = frame["asked"].iloc[0]
+        notes.append("When it was asked is not recorded." if when == NO_DATE else f"Asked: {when}.")
+    return hidden, " ".join(notes)
 
 
 def _area(one: Series) -> Interval | None:
@@ -190,6 +164,10 @@ def _tells(area: Interval | None) -> str:
     if area is None:
         return "not defined"
     return "yes" if area.low > 0.5 else "inverted" if area.high < 0.5 else "no"
+
+
+def _cost(amount: float) -> str:
+    return f"{amount:.4f}" if amount else "0"
 
 
 def _mean(values: pd.Series) -> float | None:

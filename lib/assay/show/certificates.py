@@ -61,7 +61,16 @@ def certificate_table(tuned: Sequence[Tuned]) -> Table:
     ]
     caption = "Gates at each series' operating point: exact binomial bounds on one answer per item"
     formats: dict[str, Format] = {"target": ".3g", "share": ".3f", "at least": rounded_down, "at most": rounded_up}
-    return Table(pd.DataFrame(rows), caption=caption, name="certificates", formats=formats)
+    levels = sorted({str(row["each bound at"]) for row in rows})
+    alike = len(levels) == 1
+    return Table(
+        pd.DataFrame(rows),
+        caption=caption,
+        name="certificates",
+        formats=formats,
+        hidden=["each bound at"] if alike else (),
+        note=f"Each bound holds at a confidence of {levels[0]}." if alike else "",
+    )
 
 
 def write_policy(tuned: Sequence[Tuned], opened: Opened, path: str) -> Words:

@@ -1,6 +1,5 @@
 """The parts of the page that a safety reviewer reads and signs (notebook 90)."""
 
-import html
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
@@ -16,7 +15,7 @@ from assay.show.misroutes import misroute_frame
 from assay.show.opening import Opened
 from assay.show.tables import Table
 from assay.show.thresholds import HOW
-from assay.show.words import Words, confidence_words, count, dates, listed, percent, short_interval, with_interval
+from assay.show.words import Words, confidence_words, count, dates, listed, percent, short_interval
 
 STEPS = (-0.10, -0.05, 0.0, 0.05, 0.10)
 """How far around the operating point the sensitivity table looks, in thresholds and in tie margins."""
@@ -47,7 +46,10 @@ def evaluated(opened: Opened) -> Table:
                 "why unreadable": kinds_in_words(answers["error"].value_counts().to_dict()),
             }
         )
-    return Table(pd.DataFrame(rows), caption="What was evaluated, one row per series", name="evaluated")
+    caption = "Prompts, dates and unreadable answers, one row per series"
+    # The opening counts them in a table of its own.
+    counted = ("items", "answers", "unreadable")
+    return Table(pd.DataFrame(rows), caption=caption, name="evaluated", hidden=counted)
 
 
 def verdicts(tuned: Sequence[Tuned]) -> Words:
@@ -79,8 +81,8 @@ def selection(tuned: Sequence[Tuned], opened: Opened) -> Words:
     split = [one.certificate for one in tuned if one.certificate.tuning_items]
     paragraphs = [
         f"{count(models, 'model')}, {count(prompts, 'prompt')}, {count(len(tuned), 'series', 'series')}; "
-        f"{count(candidates, 'candidate policy', 'candidate policies')} that the counts tell apart, of which {tested:,} were "
-        f"tested and {passed:,} passed.",
+        f"{count(candidates, 'candidate policy', 'candidate policies')} that the counts tell apart, of which {tested:,} "
+        f"{'was' if tested == 1 else 'were'} tested and {passed:,} passed.",
     ]
     if split:
         sizes = sorted({f"{one.tuning_items:,} items to tune, {one.tested_items:,} to certify" for one in split})
@@ -248,50 +250,6 @@ def provenance(facts: Mapping[str, object]) -> Table:
     """Where everything came from: one row per fact."""
     rows = [{"what": name, "value": "not known" if value is None else str(value)} for name, value in facts.items()]
     return Table(pd.DataFrame(rows), caption="Provenance", name="provenance")
-
-
-class SignOff:
-    """A block to sign on paper or in the printed PDF."""
-
-    def __init__(self, statement: str) -> None:
-        self.statement = statement
-
-    def __repr__(self) -> str:
-        return f"{self.statement} Name: ________ Role: ________ Date: ________ Signature: ________"
-
-    def _repr_html_(self) -> str:
-        fields = "".join(
-            f'<div class="assay-line"><span>{html.escape(name)}</span></div>'
-            for name in ("Name", "Role", "Decision (accept, accept with conditions, reject)", "Date", "Signature")
-        )
-        return f'<section class="assay-signoff" aria-label="Sign-off"><p>{html.escape(self.statement)}</p>{fields}</section>'
-
-
-def sign_off(tuned: Sequence[Tuned], opened: Opened) -> SignOff:
-    """Return the block to sign, naming exactly what is accepted by it."""
-    certified = [one for one in tuned if one.certificate.passed]
-    if not certified:
-        return SignOff(
-            f"I have read this page about {opened.whole.title}. No policy is certified by it; signing accepts none."
-        )
-    named = [f"{one.series.name} (threshold {one.threshold:.3g}, tie margin {one.tie_margin:.3g})" for one in certified]
-    policies = listed(named, most=20)
-    return SignOff(
-        f"I have read this page about {opened.whole.title} and decide on the certified policies: {policies}."
-    )
-
-
-def headline(tuned: Sequence[Tuned]) -> str:
-    """Return one sentence for the index of a report."""
-    certified = [one for one in tuned if one.certificate.passed]
-    if certified:
-        best = max(certified, key=lambda one: one.figures.coverage.estimate)
-        return (
-            f"PASS for {len(certified)} of {len(tuned)} series; {best.series.name} acts on "
-            f"{with_interval(best.figures.coverage)}"
-        )
-    verdict = "FAIL" if all(one.certificate.verdict == "fail" for one in tuned) else "UNDECIDED"
-    return f"{verdict}: no policy is certified in {count(len(tuned), 'series', 'series')}"
 
 
 def _confused(one: Tuned, counts: pd.DataFrame, abstain: str) -> Table:

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Drawing
 
 from assay.measure.operating import gate_name, worst_slack
+from assay.measure.phrases import in_words
 from assay.measure.tuning import CERTIFIED, DESCRIPTIVE, FAVOURED, GIVEN, Tuned
 from assay.show.decisions import (
     coverage_scale,
@@ -94,7 +95,8 @@ def safety_for_coverage(tuned: Sequence[Tuned]) -> Figure:
         f"up, both 0 to 1, the targets dotted. n = {_items(shown)}. {title}."
     )
     table = pd.concat(tables, ignore_index=True)
-    return Figure(drawing, title=title, alt=alt, table=table[["series", *table.columns[:-1]]], name="safety-coverage")
+    table = table[["series", *table.columns[:-1]]].rename(columns=in_words)
+    return Figure(drawing, title=title, alt=alt, table=table, name="safety-coverage")
 
 
 def margin_price(tuned: Sequence[Tuned]) -> Figure | Words:

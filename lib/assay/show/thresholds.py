@@ -59,7 +59,9 @@ def operating_table(tuned: Sequence[Tuned]) -> Table:
         rows.append(row)
     formats = {"threshold": ".3g", "tie margin": ".3g"}
     caption = "Each series at its own operating point; shares in percent with 95 % intervals that count items"
-    return Table(pd.DataFrame(rows), caption=caption, name="operating-points", formats=formats)
+    # The opening counts items and answers in a table of its own.
+    counted = ("items", "answers", "unreadable")
+    return Table(pd.DataFrame(rows), caption=caption, name="operating-points", formats=formats, hidden=counted)
 
 
 def findings(tuned: Sequence[Tuned]) -> Words:

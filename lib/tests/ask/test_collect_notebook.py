@@ -11,7 +11,7 @@ from assay.parameters import check
 from assay.record import record_path
 from assay.rules.documents import OneLineError
 from assay.run import RunError, run_notebook
-from assay.show import audit
+from assay.show.collection import open_answers
 
 NOTEBOOK = Path(__file__).parents[3] / "notebooks" / "00_collect.ipynb"
 ANSWER = completed('{"label": "b", "confidence": 0.8, "alternatives": {}}')
@@ -49,13 +49,53 @@ def test_the_notebook_asks_once_and_then_looks_at_what_the_store_holds(small_stu
     assert record_path("00_collect", check("00_collect", given)) == tmp_path / "record.json"
 
 
-def test_a_dry_run_asks_nothing(small_study, threaded_server, tmp_path):
+def test_a_dry_run_on_a_study_without_answers_ends_well_with_what_asking_would_cost(
+    small_study, threaded_server, tmp_path
+):
     server = threaded_server([ANSWER])
-    given = {"study": str(small_study), "ask": True, "dry_run": True, "model": "m", "prompt": "good"}
-    with pytest.raises(RunError):  # this study has no answers of its own to look at
-        run_notebook(NOTEBOOK, {**given, "base_url": server.url}, output=tmp_path / "out.ipynb")
-    assert "6 asks, 0 of them in the store, 6 to send" in printed(tmp_path / "out.partial.ipynb")
+    Path("prices.json").write_text('{"m": {"input_per_million": 1000, "output_per_million": 2000}}')
+    given = {
+        "study": str(small_study),
+        "ask": True,
+        "dry_run": True,
+        "model": "m",
+        "prompt": "good",
+        "base_url": server.url,
+        "prices": "prices.json",
+        "record": str(tmp_path / "record.json"),
+    }
+    run_notebook(NOTEBOOK, given, output=tmp_path / "out.ipynb", html=tmp_path / "page.html")
     assert server.requests == []
+    figures = json.loads((tmp_path / "record.json").read_text())["figures"]
+    foreseen = figures["foreseen"]
+    assert (foreseen["asked"], foreseen["wanted"], foreseen["in_store"], foreseen["to_send"]) == (0, 6, 0, 6)
+    cost = (foreseen["prompt_tokens"] * 1000 + foreseen["completion_tokens"] * 2000) / 1e6
+    assert foreseen["cost_usd"] == pytest.approx(cost)
+    assert figures["headline"].startswith("Nothing was asked: this is a dry run. Of 6 asks, 0 are in the store and 6")
+    assert figures["collected"] == figures["information"] == figures["hygiene"] == []
+    page = (tmp_path / "page.html").read_text()
+    assert f"They would cost about US$ {cost:.2f}." in page
+    assert (
+        "There are no answers to look at: the study names small/not-there-yet.parquet, which is not there yet." in page
+    )
+    assert page.count("nothing to show") == 3
+
+
+def test_a_dry_run_says_where_a_price_is_not_known(small_study):
+    given = {"study": str(small_study), "ask": True, "dry_run": True, "model": "m", "prompt": "good", "limit": 2}
+    answers = open_answers(check("00_collect", given))
+    assert answers.foreseen["cost_usd"] is None
+    assert "2 would be sent: 2 to m with prompt good" in repr(answers)
+    assert "What they would cost is not known: there is no price for m." in repr(answers)
+
+
+def test_a_dry_run_on_a_study_with_answers_looks_at_them(capsys):
+    given = {"study": "plant", "ask": True, "dry_run": True, "model": "m", "prompt": "brief", "limit": 2}
+    answers = open_answers(check("00_collect", given))
+    assert answers.foreseen["to_send"] == 2
+    assert len(answers.series) == 5
+    assert "Nothing was asked" in answers._repr_html_()
+    assert capsys.readouterr().out == ""
 
 
 def test_without_a_key_it_ends_as_a_misuse_in_one_line_that_says_what_to_set(small_study, tmp_path):
@@ -75,15 +115,17 @@ def test_without_a_key_it_ends_as_a_misuse_in_one_line_that_says_what_to_set(sma
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({}, "^model must name the model to ask, unless local is True, got None$"),
-        ({"model": "m", "local": True}, "^local asks a model of its own: leave out model and base_url$"),
-        ({"model": "m", "prompt": "goof"}, "^goof: no such file, nor a prompt of small"),
-        ({"model": "m", "max_cost": "much"}, "must be a number of US dollars of at least 0, got 'much'$"),
+        ({"prompt": "goof"}, "^goof: no such file, nor a prompt of small"),
+        (
+            {"max_cost": "2", "prices": "prices.json"},
+            "^max_cost needs the price of m, and prices.json has none: add it, or leave out max_cost$",
+        ),
     ],
 )
 def test_settings_that_cannot_ask_are_refused_before_a_store_is_made(small_study, tmp_path, given, said):
     store = tmp_path / "s.sqlite"
-    given = {"study": str(small_study), "ask": True, "prompt": "good", "store": str(store), **given}
+    Path("prices.json").write_text('{"another": {"input_per_million": 1, "output_per_million": 2}}')
+    given = {"study": str(small_study), "ask": True, "model": "m", "prompt": "good", "store": str(store), **given}
     with pytest.raises(OneLineError, match=said):
-        audit.open_answers(check("00_collect", given))
+        open_answers(check("00_collect", given))
     assert not store.exists()

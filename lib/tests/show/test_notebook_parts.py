@@ -1,7 +1,9 @@
 """What notebooks 10, 20 and 90 show, on a study small enough to count by hand."""
 
 import dataclasses
+from pathlib import Path
 
+import nbformat
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,6 +17,7 @@ from assay.rules import Classification, Gate, LabelClass, PolicyError, Taxonomy,
 from assay.show import calibration, certificates, choice, review, thresholds
 from assay.show.opening import Opened, open_study
 from assay.show.recalibration import recalibration_findings, recalibration_table
+from assay.show.verdict import sign_off, verdict
 from assay.study import Costs, Study, each_series
 
 HOSTILE = '=HYPERLINK("http://example.org")<script>alert(1)</script>'
@@ -56,8 +59,8 @@ def test_a_safe_model_is_certified_and_its_region_is_drawn():
     assert thresholds.headline(tuned).startswith("1 of 1 series have a certified policy")
     plane = thresholds.planes(tuned)
     assert "certified" in [text.get_text() for legend in plane.drawing.legends for text in legend.get_texts()]
-    assert review.headline(tuned).startswith("PASS")
-    assert "decide on the certified policies" in repr(review.sign_off(tuned, opened))
+    assert str(verdict(tuned)).startswith("PASS: 1 of 1 series certified; ")
+    assert "decide on the certified policies" in repr(sign_off(tuned, opened))
 
 
 def test_too_few_labels_certify_nothing_and_draw_no_region():
@@ -68,8 +71,37 @@ def test_too_few_labels_certify_nothing_and_draw_no_region():
     assert "59 needed" in str(review.verdicts(tuned))
     plane = thresholds.planes(tuned)
     assert "certified" not in [text.get_text() for legend in plane.drawing.legends for text in legend.get_texts()]
-    assert "signing accepts none" in repr(review.sign_off(tuned, opened))
+    assert "signing accepts none" in repr(sign_off(tuned, opened))
     assert "nothing was tested" in str(review.selection(tuned, opened))
+
+
+def test_the_review_page_opens_with_one_verdict_marked_as_what_it_is():
+    safe, unsafe, few = (
+        tune_all(make_study()),
+        tune_all(make_study(wrong=0.5), threshold=0.0, tie_margin=0.0),
+        tune_all(make_study(items=40)),
+    )
+    assert [verdict(one).verdict for one in (safe, unsafe, few)] == ["pass", "fail", "undecided"]
+    assert verdict([*unsafe, *few]).verdict == "undecided"
+    assert verdict([*unsafe, *few, *safe]).verdict == "pass"
+    assert str(verdict([*unsafe, *few])) == "UNDECIDED: no policy is certified in 2 series: 1 failed, 1 undecided"
+    shown = verdict(unsafe)._repr_html_()
+    assert shown.startswith('<div class="assay-verdict fail" role="note"><p><strong>FAIL.</strong> No policy is')
+
+
+def test_a_confidence_that_all_bounds_share_is_said_below_the_gates_and_is_no_column():
+    (safe,) = tune_all(make_study())
+    table = certificates.certificate_table([safe])
+    assert (list(table.hidden), table.note) == (["each bound at"], "Each bound holds at a confidence of 95.0 %.")
+    (strict,) = tune_all(make_study(), delta=0.01)
+    assert certificates.certificate_table([safe, strict]).hidden == ()
+
+
+def test_on_the_review_page_nothing_but_its_introduction_stands_before_the_verdict():
+    path = Path(__file__).parents[3] / "notebooks" / "90_review.ipynb"
+    cells = [cell for cell in nbformat.read(path, as_version=4).cells if cell.cell_type == "code"]
+    shows = [cell.source.splitlines()[-1] for cell in cells if "parameters" not in cell.metadata.get("tags", [])]
+    assert shows[:3] == ["opened = open_study(run.settings)", "verdict(tuned)", "opened"]
 
 
 def test_a_given_point_is_what_every_figure_describes():
@@ -130,6 +162,7 @@ def test_every_figure_of_notebook_20_states_its_type_axes_and_count(draw):
     assert "n = 60 items" in figure.alt
     assert "across" in figure.alt
     assert len(figure.table)
+    assert not [name for name in figure.table.columns if "_" in name]
 
 
 def test_a_margin_that_changes_nothing_is_said_and_not_drawn():
@@ -182,6 +215,7 @@ def test_every_figure_of_notebook_10_states_its_type_axes_and_count(draw):
     figure = draw([calibration_report(one, resamples=100) for one in opened.series])
     assert "n = 60 items a series, 120 answers in all" in figure.alt
     assert "m1" in str(figure.table["series"].unique())
+    assert not [name for name in figure.table.columns if "_" in name]
 
 
 def test_a_pooled_accuracy_that_hides_a_gated_class_is_called_out():
