@@ -104,7 +104,12 @@ def open_answers(settings: CollectSettings) -> Collection:
     if not settings.ask:
         return Collection(open_study(settings))
     prices = Path(settings.prices) if settings.prices else None
-    if settings.max_cost and settings.model is not None and price_sheet(prices).price(settings.model) is None:
+    try:
+        priced = settings.model is None or price_sheet(prices).price(settings.model) is not None
+    except (OSError, UnicodeDecodeError) as error:
+        reason = (error.strerror if isinstance(error, OSError) else None) or "it is not UTF-8 text"
+        raise CommandError(f"prices: {settings.prices} cannot be read ({reason})") from None
+    if settings.max_cost and not priced:
         raise CommandError(
             f"max_cost needs the price of {settings.model}, and {settings.prices} has none: add it, or leave out max_cost"
         )
@@ -156,10 +161,10 @@ def plan_words(plan: Plan) -> str:
 
 
 def dollars(amount: float) -> str:
-    """Write an amount of US dollars, small ones to four places: ``US$ 0.0031``, ``US$ 12.40``, ``under US$ 0.0001``."""
+    """Write an amount of US dollars, small ones to four places: ``US$0.0031``, ``US$12.40``, ``under US$0.0001``."""
     if 0 < amount < 0.0001:
-        return "under US$ 0.0001"
-    return f"US$ {amount:,.{2 if amount >= 1 or amount == 0 else 4}f}"
+        return "under US$0.0001"
+    return f"US${amount:,.{2 if amount >= 1 or amount == 0 else 4}f}"
 
 
 def example_confidences(study: Study) -> dict[str, list[float]]:

@@ -97,7 +97,8 @@ class Table:
 
     def _repr_html_(self) -> str:
         if self.frame.empty:
-            return f'<p class="assay-below">{html.escape(self.caption)}: nothing to show.</p>'
+            what = self.caption[:1].lower() + self.caption[1:]
+            return f'<p class="assay-below">Nothing to show: {html.escape(what)}.</p>'
         shown = self.frame.drop(columns=list(self.hidden))
         table = html_table(shown, caption=self.caption, formats=self.formats, max_rows=self.max_rows)
         note = f'<p class="assay-below">{html.escape(self.note)}</p>' if self.note else ""

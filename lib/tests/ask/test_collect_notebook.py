@@ -11,7 +11,7 @@ from assay.parameters import check
 from assay.record import record_path
 from assay.rules.documents import OneLineError
 from assay.run import RunError, run_notebook
-from assay.show.collection import open_answers
+from assay.show.collection import dollars, open_answers
 
 NOTEBOOK = Path(__file__).parents[3] / "notebooks" / "00_collect.ipynb"
 ANSWER = completed('{"label": "b", "confidence": 0.8, "alternatives": {}}')
@@ -74,11 +74,21 @@ def test_a_dry_run_on_a_study_without_answers_ends_well_with_what_asking_would_c
     assert figures["headline"].startswith("Nothing was asked: this is a dry run. Of 6 asks, 0 are in the store and 6")
     assert figures["collected"] == figures["information"] == figures["hygiene"] == []
     page = (tmp_path / "page.html").read_text()
-    assert f"They would cost about US$ {cost:.2f}." in page
+    assert f"They would cost about US${cost:.2f}." in page
     assert (
         "There are no answers to look at: the study names small/not-there-yet.parquet, which is not there yet." in page
     )
-    assert page.count("nothing to show") == 3
+    assert page.count("Nothing to show:") == 3
+
+
+def test_amounts_are_never_rounded_to_nothing():
+    assert [dollars(amount) for amount in (0.0, 0.00001, 0.0031, 12.4, 1234.5)] == [
+        "US$0.00",
+        "under US$0.0001",
+        "US$0.0031",
+        "US$12.40",
+        "US$1,234.50",
+    ]
 
 
 def test_a_dry_run_says_where_a_price_is_not_known(small_study):
@@ -115,6 +125,7 @@ def test_without_a_key_it_ends_as_a_misuse_in_one_line_that_says_what_to_set(sma
 @pytest.mark.parametrize(
     ("given", "said"),
     [
+        ({"prices": "nowhere.json"}, "^prices: nowhere.json cannot be read .No such file or directory.$"),
         ({"prompt": "goof"}, "^goof: no such file, nor a prompt of small"),
         (
             {"max_cost": "2", "prices": "prices.json"},

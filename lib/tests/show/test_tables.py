@@ -203,7 +203,7 @@ def test_a_hidden_column_is_in_the_csv_alone_and_the_note_stands_below_escaped()
 
 def test_a_table_of_no_rows_says_so_in_a_sentence() -> None:
     shown = Table(pd.DataFrame(), caption="Counts < 1", name="n", hidden=["b"])._repr_html_()
-    assert shown == '<p class="assay-below">Counts &lt; 1: nothing to show.</p>'
+    assert shown == '<p class="assay-below">Nothing to show: counts &lt; 1.</p>'
 
 
 def test_a_table_of_many_columns_is_marked_to_be_set_closer() -> None:
