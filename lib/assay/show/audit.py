@@ -119,7 +119,11 @@ def _side_by_side(own: Sequence[Series]) -> str:
         if area is None:
             said.append(f"{source} cannot be ranked, since its answers are all right or all wrong")
             continue
-        tells = {"yes": "tells right from wrong", "no": "is not shown to tell right from wrong", "inverted": "misleads"}
+        tells = {
+            "yes": "tells right from wrong",
+            "not shown": "is not shown to tell right from wrong",
+            "inverted": "misleads",
+        }
         said.append(
             f"{source} {tells[_tells(area)]} (AUROC {area.estimate:.2f}, 95 % interval {area.low:.2f} to {area.high:.2f})"
         )
@@ -163,7 +167,7 @@ def _area(one: Series) -> Interval | None:
 def _tells(area: Interval | None) -> str:
     if area is None:
         return "not defined"
-    return "yes" if area.low > 0.5 else "inverted" if area.high < 0.5 else "no"
+    return "yes" if area.low > 0.5 else "inverted" if area.high < 0.5 else "not shown"
 
 
 def _cost(amount: float) -> str:

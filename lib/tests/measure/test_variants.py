@@ -35,6 +35,14 @@ def test_groups_are_named_by_what_tells_them_apart():
     assert [list(one.item) for one in variants] == [[0, 1]] * 3
 
 
+def test_an_elicitation_names_a_group_without_its_calibration_which_it_implies():
+    names = ("calibration", "elicitation", "prompt")
+    series = [("language_model", "token"), ("language_model", "verbal"), ("classifier", "")]
+    frame = answers(*((*one, prompt) for one in series for prompt in "pq"), names=names)
+    variants, _ = split_variants(frame, ("prompt",), ("calibration", "elicitation"))
+    assert [one.group for one in variants] == ["classifier"] * 2 + ["token"] * 2 + ["verbal"] * 2
+
+
 def test_a_name_holds_no_more_than_it_needs():
     variants, _ = split_variants(answers(("m", "p"), ("n", "q")), ("model", "prompt"), ())
     assert [one.name for one in variants] == ["m", "n"]

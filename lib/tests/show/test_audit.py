@@ -36,7 +36,7 @@ def test_the_written_confidence_stands_beside_the_token_one_with_what_each_knows
     assert words.count("the number it wrote is not shown to tell right from wrong") == 2
     assert words.count("the probability of its tokens tells right from wrong (AUROC 0.") == 2
     table = audit.information_table(plant.series).frame.set_index("series")["tells right from wrong"]
-    assert table[[name for name in table.index if name.endswith("verbal")]].tolist() == ["no", "no"]
+    assert table[[name for name in table.index if name.endswith("verbal")]].tolist() == ["not shown", "not shown"]
 
 
 def test_confidences_copied_from_the_examples_of_the_prompt_are_told(plant):
