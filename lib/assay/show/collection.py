@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.ask.choosing import CommandError, price_sheet, usual_store
+from assay.ask.choosing import CommandError, usual_store
 from assay.ask.commands import collect_answers
 from assay.ask.plan import Plan
 from assay.ask.prompts import PromptError, load_prompt
 from assay.rules import AnswerError, parse_classification
 from assay.settings import CollectSettings
 from assay.show.calibration import scale_of
-from assay.show.opening import Opened, open_study
+from assay.show.opening import Opened, open_study, read_prices
 from assay.show.words import Words, count, listed
 from assay.study import Series, Study, find_folder, load_study
 from assay.study.settings import read_settings
@@ -100,16 +100,14 @@ def open_answers(settings: CollectSettings) -> Collection:
     ------
     CommandError
         There is no such prompt, the price that a limit needs is not known, or no model can be reached.
+    DocumentError
+        The price file cannot be read.
     """
     if not settings.ask:
         return Collection(open_study(settings))
-    prices = Path(settings.prices) if settings.prices else None
-    try:
-        priced = settings.model is None or price_sheet(prices).price(settings.model) is not None
-    except (OSError, UnicodeDecodeError) as error:
-        reason = (error.strerror if isinstance(error, OSError) else None) or "it is not UTF-8 text"
-        raise CommandError(f"prices: {settings.prices} cannot be read ({reason})") from None
-    if settings.max_cost and not priced:
+    prices = read_prices(settings.prices)
+    priced = prices is not None and settings.model is not None and prices.price(settings.model) is not None
+    if settings.max_cost and not settings.local and not priced:
         raise CommandError(
             f"max_cost needs the price of {settings.model}, and {settings.prices} has none: add it, or leave out max_cost"
         )
@@ -123,7 +121,7 @@ def open_answers(settings: CollectSettings) -> Collection:
         "run": settings.run,
         "limit": settings.limit,
         "max_cost": settings.max_cost or None,
-        "prices": prices,
+        "prices": Path(settings.prices).expanduser() if settings.prices else None,
         "concurrency": settings.concurrency,
         "store": store,
     }

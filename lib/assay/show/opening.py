@@ -2,9 +2,11 @@
 
 import html
 from dataclasses import dataclass
+from pathlib import Path
 
 import pandas as pd
 
+from assay.rules import DocumentError, PriceSheet, load_prices
 from assay.settings import Settings
 from assay.show.tables import NOTEBOOK_STYLE, html_table
 from assay.show.words import confidence_words, count, listed
@@ -102,3 +104,19 @@ def _groups(study: Study, tag: str) -> pd.Series:
     items = study.items.assign(gated=study.items["label"].isin(study.taxonomy.gated))
     counted = items.groupby(f"tag_{tag}", observed=True).agg(gated=("gated", "sum"), items=("gated", "size"))
     return counted.sort_values(["gated", "items"], ascending=False, kind="stable")["items"]
+
+
+def read_prices(path: str) -> PriceSheet | None:
+    """Read the price file that settings name; None where they name none.
+
+    Raises
+    ------
+    DocumentError
+        If it cannot be read; the message names the field.
+    """
+    if not path:
+        return None
+    try:
+        return load_prices(Path(path).expanduser())
+    except DocumentError as error:
+        raise DocumentError(f"prices must be the path of a price file: {error}") from None

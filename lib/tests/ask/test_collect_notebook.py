@@ -125,7 +125,7 @@ def test_without_a_key_it_ends_as_a_misuse_in_one_line_that_says_what_to_set(sma
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"prices": "nowhere.json"}, "^prices: nowhere.json cannot be read .No such file or directory.$"),
+        ({"prices": "nowhere.json"}, r"^prices must be the path of a price file: nowhere\.json: cannot be read"),
         ({"prompt": "goof"}, "^goof: no such file, nor a prompt of small"),
         (
             {"max_cost": "2", "prices": "prices.json"},

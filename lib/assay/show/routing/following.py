@@ -1,7 +1,6 @@
 """Following a pair of models from recorded answers to a routing policy and what it serves."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import pandas as pd
 
@@ -10,8 +9,9 @@ from assay.ask.replay import DEFAULT_QUESTION
 from assay.measure.floors import CONFIDENCE_FLOORS, MARGIN_FLOORS, Earned, earn, floor_map
 from assay.measure.routing import JudgedRouting, along_floors, judge_routing
 from assay.measure.selection import Selection
-from assay.rules import AgreementReport, DocumentError, KindAgreement, PriceSheet, RoutingPolicy, load_prices
+from assay.rules import AgreementReport, KindAgreement, RoutingPolicy
 from assay.settings import RoutingSettings
+from assay.show.opening import read_prices
 from assay.show.routing.opening import OpenedPair
 from assay.study.series import Series
 from assay.study.study import Study
@@ -132,19 +132,3 @@ async def follow(opening: OpenedPair, settings: RoutingSettings) -> Followed | N
         along,
         at_nearest,
     )
-
-
-def read_prices(path: str) -> PriceSheet | None:
-    """Read the price file that settings name; None where they name none.
-
-    Raises
-    ------
-    DocumentError
-        If it cannot be read; the message names the field.
-    """
-    if not path:
-        return None
-    try:
-        return load_prices(Path(path).expanduser())
-    except DocumentError as error:
-        raise DocumentError(f"prices must be the path of a price file: {error}") from None
