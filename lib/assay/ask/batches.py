@@ -11,17 +11,16 @@ from pathlib import Path
 
 from assay.ask.batch import Ingested, fetch, ingest, open_batches, poll, submit
 from assay.ask.batch_files import write_batches
-from assay.ask.choosing import CommandError, price_sheet, prompt_files, usual_store
+from assay.ask.choosing import CommandError, choose, connection_to
 from assay.ask.claims import waiting_in
-from assay.ask.client import Connection, connect
+from assay.ask.client import Connection
 from assay.ask.commands import print_summary
-from assay.ask.plan import AGAIN, distinct, make_asks, make_plan, settled
+from assay.ask.plan import AGAIN, distinct, make_plan, settled
 from assay.ask.request import Ask
-from assay.ask.source import Source, load_source
+from assay.ask.source import Source
 from assay.ask.store import Store
 from assay.files import require_writable
 from assay.loops import complete
-from assay.rules.classifier import NotConfigured
 
 SECONDS_BETWEEN_POLLS = 60.0
 
@@ -71,24 +70,17 @@ def batch_answers(
         raise CommandError("--write-only and --fetch-only leave nothing to do: give one of them")
     if not 0 < every < math.inf:
         raise CommandError(f"--every must be a finite number of seconds above 0, got {every:g}")
-    source = load_source(study)
-    files = prompt_files(prompts, source)
-    sheet = price_sheet(prices)
-    items = source.items if limit is None else source.items.head(limit)
-    asks = make_asks(items, files, model, run=run)
-    path = store or usual_store(source.name)
+    chosen = choose(study, prompts, run=run, limit=limit, prices=prices, store=store)
+    source, path, asks = chosen.source, chosen.store, chosen.asks(model)
     if dry_run:
         with Store(path if path.exists() else ":memory:") as opened:
             waiting_now = {key for batch in open_batches(opened) for key in waiting_in(opened, batch)}
             free = [ask for ask in asks if ask.key not in waiting_now]
-            print(make_plan(opened, free, source.taxonomy, source.fields, prices=sheet))
+            print(make_plan(opened, free, source.taxonomy, source.fields, prices=chosen.prices))
             if len(free) < len(asks):
                 print(f"{len(asks) - len(free):,} more asks wait in a batch")
         return 0
-    try:
-        connection = connect(base_url=base_url)
-    except NotConfigured as error:
-        raise CommandError(str(error)) from None
+    connection = connection_to(base_url)
     folder = folder or path.parent / "batches"
     if not fetch_only:
         require_writable(folder / "batch.jsonl")

@@ -2,14 +2,21 @@
 
 import contextlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Final
 
+import pandas as pd
+
+from assay.ask.client import Connection, connect
+from assay.ask.plan import make_asks
 from assay.ask.prompts import PromptFile, load_prompt
+from assay.ask.request import DEFAULT_SETTINGS, Ask, Settings
 from assay.ask.source import Source, load_source
 from assay.files import repository_root
 from assay.rules import PriceSheet, load_prices
+from assay.rules.classifier import NotConfigured
 from assay.rules.documents import OneLineError
 
 STORES: Final = Path("reports") / "answers"
@@ -18,6 +25,77 @@ STORES: Final = Path("reports") / "answers"
 
 class CommandError(OneLineError):
     """A command that was given what it cannot take."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a command that asks was told to ask, checked.
+
+    Parameters
+    ----------
+    source : Source
+    items : DataFrame
+        Those of the source that are to be asked.
+    prompts : sequence of PromptFile
+    run : int
+        Which repetition, from 0.
+    prices : PriceSheet
+    budget : Decimal, optional
+        US dollars that the asks may cost.
+    store : Path
+        Where the answers go.
+    """
+
+    source: Source
+    items: pd.DataFrame
+    prompts: Sequence[PromptFile]
+    run: int
+    prices: PriceSheet
+    budget: Decimal | None
+    store: Path
+
+    def asks(self, model: str, settings: Settings = DEFAULT_SETTINGS) -> list[Ask]:
+        """Put what was chosen to a model."""
+        return make_asks(self.items, self.prompts, model, run=self.run, settings=settings)
+
+
+def choose(
+    study: str,
+    prompts: Sequence[str],
+    *,
+    run: int = 0,
+    limit: int | None = None,
+    max_cost: str | None = None,
+    prices: Path | None = None,
+    store: Path | None = None,
+) -> Choice:
+    """Read what is to be asked, and refuse what is no choice; nothing is written.
+
+    Parameters
+    ----------
+    study, prompts, run, limit, max_cost, prices, store
+        As for `assay.ask.commands.collect_answers`.
+
+    Raises
+    ------
+    CommandError, StudyError, PromptError, DocumentError
+        One line that names what was given.
+    """
+    source = load_source(study)
+    files = prompt_files(prompts, source)
+    if limit is not None and limit < 1:
+        raise CommandError(f"--limit must be at least 1, got {limit}")
+    budget, sheet = us_dollars(max_cost), price_sheet(prices)
+    items = source.items if limit is None else source.items.head(limit)
+    return Choice(source, items, files, run, sheet, budget, store or usual_store(source.name))
+
+
+def connection_to(base_url: str | None) -> Connection:
+    """Build a client from the environment; without what it needs there, `CommandError` says what to set."""
+    try:
+        return connect(base_url=base_url)
+    except NotConfigured as error:
+        raise CommandError(str(error)) from None
 
 
 def prompt_files(given: Sequence[str], source: Source) -> list[PromptFile]:

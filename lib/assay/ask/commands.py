@@ -14,28 +14,19 @@ from typing import Final
 
 import pandas as pd
 
-from assay.ask.choosing import (
-    CommandError,
-    price_sheet,
-    prompt_files,
-    prompt_path,
-    surrounding_study,
-    us_dollars,
-    usual_store,
-)
-from assay.ask.client import Connection, connect
+from assay.ask.choosing import CommandError, choose, connection_to, prompt_path, surrounding_study
+from assay.ask.client import Connection
 from assay.ask.collection import DEFAULT_CONCURRENCY, collect
 from assay.ask.export import export_answers, tidy_rows
 from assay.ask.lint import lint_prompt
 from assay.ask.local import LocalModel
-from assay.ask.plan import Plan, make_asks, make_plan
+from assay.ask.plan import Plan, make_plan
 from assay.ask.request import Ask, Patience, Settings
 from assay.ask.source import Source, load_source
 from assay.ask.store import Store
 from assay.files import require_writable
 from assay.loops import complete
 from assay.rules import Price, PriceSheet
-from assay.rules.classifier import NotConfigured
 
 _LOCAL_PATIENCE: Final = Patience(timeout=600.0)
 """On a busy machine a small model may take minutes for a long prompt."""
@@ -98,41 +89,33 @@ def collect_answers(
     int
         0 if every ask has an outcome in the store, 1 if some are left.
     """
-    source = load_source(study)
-    files = prompt_files(prompts, source)
+    chosen = choose(study, prompts, run=run, limit=limit, max_cost=max_cost, prices=prices, store=store)
+    source, sheet = chosen.source, chosen.prices
     local = local or gguf is not None
     if local and (model is not None or base_url is not None):
         raise CommandError("--local asks a model of its own: leave out --model and --base-url")
     if not local and model is None:
         raise CommandError("--model is needed, or --local for the embedded model")
-    if limit is not None and limit < 1:
-        raise CommandError(f"--limit must be at least 1, got {limit}")
-    budget, sheet = us_dollars(max_cost), price_sheet(prices)
     if export is not None and not dry_run:
         require_writable(export)
-    items = source.items if limit is None else source.items.head(limit)
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(_prepared(gguf, dry_run)) if local else None
         name = server.name if server is not None else str(model)
         if server is not None:
             # What runs here is paid for otherwise.
             sheet = PriceSheet({**sheet.prices, name: Price(0, 0)})
-        settings = Settings(patience=_LOCAL_PATIENCE) if local else Settings()
-        asks = make_asks(items, files, name, run=run, settings=settings)
-        path = store or usual_store(source.name)
+        asks = chosen.asks(name, Settings(patience=_LOCAL_PATIENCE) if local else Settings())
+        path = chosen.store
         if dry_run:
             opened = stack.enter_context(Store(path if path.exists() else ":memory:"))
             planned(make_plan(opened, asks, source.taxonomy, source.fields, prices=sheet))
             return 0
-        try:
-            connection = connect(base_url=server.base_url if server is not None else base_url)
-        except NotConfigured as error:
-            raise CommandError(str(error)) from None
+        connection = connection_to(server.base_url if server is not None else base_url)
         opened = stack.enter_context(Store(path))
         if server is not None:
             opened.note(f"sha256 of the weights of {name}", server.sha256)
         at_once = concurrency or (1 if local else DEFAULT_CONCURRENCY)
-        left = complete(_collect(connection, opened, asks, source, at_once, budget, sheet))
+        left = complete(_collect(connection, opened, asks, source, at_once, chosen.budget, sheet))
         print_summary(opened, asks, source)
         print(f"store: {path}")
         if export is not None:
