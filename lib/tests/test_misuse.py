@@ -57,6 +57,7 @@ MISUSES = {
     ("count", "wrong ending"): ([*COUNT, "--output", "c.csv"], "--output must end in"),
     ("collect", "wrong type"): ([*GOOD_COLLECT, "--limit", "x"], "must be a whole number from 1, got 'x'"),
     ("collect", "no money"): ([*GOOD_COLLECT, "--max-cost", "x"], "--max-cost must be a number of US dollars"),
+    ("collect", "no price"): ([*GOOD_COLLECT, "--max-cost", "1"], "--max-cost needs the price of m: give --prices"),
     ("serve", "wrong type"): (["serve", "--port", "x"], "invalid int value: 'x'"),
     ("serve", "no port"): (["serve", "--port", "70000"], "port must be a whole number from 0 to 65535|is not installed"),
     ("new", "wrong type"): (["new", "mine", *NEW, "--scale", "x"], "invalid int value: 'x'|invalid choice"),

@@ -140,6 +140,12 @@ def us_dollars(given: str | None) -> Decimal | None:
     raise CommandError(f"--max-cost must be a number of US dollars of at least 0, got {given!r}")
 
 
+def require_price(budget: Decimal | None, prices: PriceSheet, model: str) -> None:
+    """Refuse a cost limit that cannot be kept, since what the model costs is not known."""
+    if budget is not None and prices.price(model) is None:
+        raise CommandError(f"--max-cost needs the price of {model}: give --prices, a file that holds it")
+
+
 def price_sheet(path: Path | None) -> PriceSheet:
     """Read a price file; without one, every price is unknown."""
     return PriceSheet({}) if path is None else load_prices(path)

@@ -7,7 +7,6 @@ is one's or the other's.
 
 import asyncio
 import contextlib
-import math
 import time
 from collections import Counter, deque
 from collections.abc import AsyncIterator, Collection, Coroutine, Sequence
@@ -18,6 +17,7 @@ from decimal import Decimal
 from functools import partial
 from typing import Any, Final
 
+from assay.ask.budget import ceiling, cost_limit, reached
 from assay.ask.call import ask_once
 from assay.ask.claims import Claims
 from assay.ask.client import Connection
@@ -28,9 +28,8 @@ from assay.ask.progress import progress_bar
 from assay.ask.request import Ask, AskKey
 from assay.ask.response import Completion
 from assay.ask.store import Store, Stored
-from assay.rules import Call, Price, PriceSheet, Role, Taxonomy, Usage, add_up
+from assay.rules import Call, PriceSheet, Role, Taxonomy, Usage, add_up
 from assay.rules.calls import CHARS_PER_TOKEN
-from assay.rules.costs import PICO_PER_USD
 from assay.rules.parsing import DEFAULT_FIELDS, AnswerFields
 
 DEFAULT_CONCURRENCY: Final = 8
@@ -105,7 +104,7 @@ async def collect(
     if max_asks is not None:
         _check(max_asks, "max_asks", lowest=0)
     prices = prices or PriceSheet({})
-    budget = None if max_cost_usd is None else _budget(max_cost_usd, asks, prices)
+    budget = None if max_cost_usd is None else cost_limit(max_cost_usd, asks, prices)
     run = _Run(connection, store, taxonomy, fields, concurrency, max_asks, budget, prices, again)
     return await run(distinct(asks), progress)
 
@@ -232,8 +231,7 @@ class _Run:
         # What is in flight may turn out cheaper than its ceiling, and leave enough for this one.
         while self.budget is not None and self.spent + self.reserved + self._ceiling(ask) > self.budget:
             if not self.reserved:
-                limit = f"${(Decimal(self.budget) / PICO_PER_USD).normalize():f}"
-                self.stopped[f"stopped before the next ask could pass the limit of {limit}"] = None
+                self.stopped[reached(self.budget)] = None
                 return False
             await asyncio.sleep(_POLL_S / 10)
         return True
@@ -284,12 +282,7 @@ class _Run:
 
     def _ceiling(self, ask: Ask) -> int:
         """Return what an ask may cost in pico-USD; 0 where that does not matter."""
-        if self.budget is None:
-            return 0
-        expected, longest = self._estimate(ask), self._estimate.without_answers(ask)
-        price = self.prices.price(ask.model) or Price(0, 0)
-        most = Usage(max(expected.prompt_tokens, longest.prompt_tokens), longest.completion_tokens)
-        return price.cost(most)
+        return 0 if self.budget is None else ceiling(ask, self._estimate, self.prices)
 
     async def _in_store(self, call: Any, *arguments: Any) -> Any:
         return await asyncio.get_running_loop().run_in_executor(self._thread, partial(call, *arguments))
@@ -315,17 +308,6 @@ async def _to_the_end(work: Coroutine[Any, Any, None]) -> None:
     if cancelled:
         raise asyncio.CancelledError
     task.result()
-
-
-def _budget(given: Decimal | float, asks: Sequence[Ask], prices: PriceSheet) -> int:
-    """Return a cost limit in pico-USD."""
-    number = isinstance(given, int | float | Decimal) and not isinstance(given, bool)
-    if not number or not math.isfinite(given) or given < 0:
-        raise ValueError(f"max_cost_usd must be a number of US dollars of at least 0, got {given!r}")
-    unknown = sorted({ask.model for ask in asks if prices.price(ask.model) is None})
-    if unknown:
-        raise ValueError(f"max_cost_usd needs the price of every model; there is none for {', '.join(unknown)}")
-    return int(Decimal(str(given)) * PICO_PER_USD)
 
 
 def _check(value: object, name: str, *, lowest: int) -> None:

@@ -14,7 +14,7 @@ from typing import Final
 
 import pandas as pd
 
-from assay.ask.choosing import CommandError, choose, connection_to, prompt_path, surrounding_study
+from assay.ask.choosing import CommandError, choose, connection_to, prompt_path, require_price, surrounding_study
 from assay.ask.client import Connection
 from assay.ask.collection import DEFAULT_CONCURRENCY, collect
 from assay.ask.export import export_answers, tidy_rows
@@ -104,6 +104,7 @@ def collect_answers(
         if server is not None:
             # What runs here is paid for otherwise.
             sheet = PriceSheet({**sheet.prices, name: Price(0, 0)})
+        require_price(chosen.budget, sheet, name)
         asks = chosen.asks(name, Settings(patience=_LOCAL_PATIENCE) if local else Settings())
         path = chosen.store
         if dry_run:

@@ -98,8 +98,9 @@ def test_a_cost_limit_with_a_price_file_holds(small_study, threaded_server, tmp_
     prices = tmp_path / "prices.json"
     prices.write_text('{"m": {"input_per_million": 1, "output_per_million": 2}}')
     running = threaded_server([ANSWER])
-    with pytest.raises(ValueError, match="needs the price of every model"):
+    with pytest.raises(CommandError, match="--max-cost needs the price of m: give --prices"):
         collect(running, tmp_path, max_cost="0.001")
+    assert not (tmp_path / "s.sqlite").exists()
     assert collect(running, tmp_path, max_cost="0.0012", prices=prices, concurrency=1) == 1
     assert "stopped before the next ask could pass the limit of $0.0012" in capsys.readouterr().out
     assert 0 < len(running.requests) < 6
