@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
+from assay.ask.claims import under_way
 from assay.ask.client import Connection
 from assay.ask.database import StoreError
 from assay.ask.faults import FAULTS, fault_of_body
@@ -64,12 +65,8 @@ def write_batches(
         raise ValueError(f"a batch asks one model, got {', '.join(models)}")
     for request in request_digests(asks, taxonomy, fields):
         store.register(*request)
-    different = distinct(asks)
-    states = store.states(different)
-    waiting = {tuple(row) for row in store.read("SELECT item_id, model, prompt_hash, settings_digest, run FROM claims")}
-    new = [ask for key, ask in different.items() if not settled(states, key, AGAIN) and tuple(key) not in waiting]
     paths = []
-    for lines in _files(_line(ask, taxonomy, connection, fields) for ask in new):
+    for lines in _files(_line(ask, taxonomy, connection, fields) for ask in unasked(store, asks)):
         content = b"".join(lines)
         path = Path(folder) / f"batch-{hashlib.sha256(content).hexdigest()[:16]}.jsonl"
         try:
@@ -78,6 +75,20 @@ def write_batches(
             raise StoreError(f"{path}: cannot be written ({error.strerror or 'I/O error'})") from None
         paths.append(path)
     return paths
+
+
+def unasked(store: Store, asks: Iterable[Ask]) -> list[Ask]:
+    """Return the different asks that are not settled, wait in no batch and are nobody else's at this moment.
+
+    Raises
+    ------
+    StoreError
+        If an item was asked with another text under the same id.
+    """
+    different = distinct(asks)
+    states = store.states(different)
+    taken = under_way(store)
+    return [ask for key, ask in different.items() if not settled(states, key, AGAIN) and key not in taken]
 
 
 def custom_id(ask: Ask) -> str:

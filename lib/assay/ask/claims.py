@@ -128,6 +128,14 @@ def waiting_in(store: Store, batch: str) -> list[AskKey]:
     return [AskKey(*key) for key in found]
 
 
+def under_way(store: Store) -> set[AskKey]:
+    """Return the asks that wait in a batch, or that a process which is alive is asking."""
+    found = list(store.read(f"SELECT owner, {', '.join(KEY)} FROM claims"))  # noqa: S608 (names only)
+    owners = {owner for owner, *_ in found}
+    alive = {owner for owner in owners if owner.startswith(BATCH) or _alive(store, owner)}
+    return {AskKey(*key) for owner, *key in found if owner in alive}
+
+
 def end_batch(store: Store, batch: str) -> list[AskKey]:
     """Give back the claims of a batch and return the asks of which nothing has come."""
     with store.transaction() as cursor:
