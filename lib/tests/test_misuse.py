@@ -106,6 +106,8 @@ MISUSES = {
     ("batch", "no model"): (["batch", *COLLECT[1:]], "--model is needed"),
     ("batch", "unwritable store"): ([*BATCH, "--store", "file/s.sqlite", "--fetch-only"], "file/s.sqlite: cannot be opened"),
     ("batch", "unwritable folder"): ([*BATCH, "--store", "b.sqlite", "--folder", "file/x"], "file/x"),
+    ("batch", "no money"): ([*BATCH, "--max-cost", "x"], "--max-cost must be a number of US dollars"),
+    ("batch", "no price"): ([*BATCH, "--max-cost", "1"], "--max-cost needs the price of m: give --prices"),
     ("batch", "wrong type"): ([*BATCH, "--every", "x"], "invalid float value"),
     ("batch", "key"): (["batch", *COLLECT[1:], "--model", KEY], "looks like a key"),
     ("new", "key"): (["new", "mine", *NEW, "--model", KEY], "looks like a key"),

@@ -7,17 +7,18 @@ waits in no batch is written to files and submitted. Called again it submits not
 import asyncio
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from assay.ask.batch import Ingested, fetch, ingest, open_batches, poll, submit
-from assay.ask.batch_files import write_batches
-from assay.ask.choosing import CommandError, choose, connection_to
-from assay.ask.claims import waiting_in
+from assay.ask.batch_files import unasked, write_batches
+from assay.ask.budget import affordable, cost_limit, reached
+from assay.ask.choosing import Choice, CommandError, choose, connection_to, require_price
+from assay.ask.claims import under_way, waiting_in
 from assay.ask.client import Connection
 from assay.ask.commands import print_summary
-from assay.ask.plan import AGAIN, distinct, make_plan, settled
+from assay.ask.plan import AGAIN, Estimate, distinct, make_plan, settled
 from assay.ask.request import Ask
-from assay.ask.source import Source
 from assay.ask.store import Store
 from assay.files import require_writable
 from assay.loops import complete
@@ -33,6 +34,7 @@ def batch_answers(
     base_url: str | None = None,
     run: int = 0,
     limit: int | None = None,
+    max_cost: str | None = None,
     prices: Path | None = None,
     store: Path | None = None,
     folder: Path | None = None,
@@ -48,6 +50,9 @@ def batch_answers(
     ----------
     study, prompts, model, base_url, run, limit, prices, store, dry_run
         As for `assay.ask.commands.collect_answers`; the store may be the same.
+    max_cost : str, optional
+        US dollars that what is submitted now may come to, with completions at their limit. What is beyond is kept back;
+        what waits in a batch already does not count.
     folder : Path, optional
         Where the files of requests go; by default a folder ``batches`` beside the store.
     write_only : bool
@@ -70,81 +75,107 @@ def batch_answers(
         raise CommandError("--write-only and --fetch-only leave nothing to do: give one of them")
     if not 0 < every < math.inf:
         raise CommandError(f"--every must be a finite number of seconds above 0, got {every:g}")
-    chosen = choose(study, prompts, run=run, limit=limit, prices=prices, store=store)
+    chosen = choose(study, prompts, run=run, limit=limit, max_cost=max_cost, prices=prices, store=store)
+    require_price(chosen.budget, chosen.prices, model)
     source, path, asks = chosen.source, chosen.store, chosen.asks(model)
     if dry_run:
         with Store(path if path.exists() else ":memory:") as opened:
-            waiting_now = {key for batch in open_batches(opened) for key in waiting_in(opened, batch)}
-            free = [ask for ask in asks if ask.key not in waiting_now]
+            taken = under_way(opened)
+            free = [ask for ask in asks if ask.key not in taken]
             print(make_plan(opened, free, source.taxonomy, source.fields, prices=chosen.prices))
             if len(free) < len(asks):
-                print(f"{len(asks) - len(free):,} more asks wait in a batch")
+                print(f"{len(asks) - len(free):,} more asks wait in a batch or are asked elsewhere")
         return 0
     connection = connection_to(base_url)
     folder = folder or path.parent / "batches"
     if not fetch_only:
         require_writable(folder / "batch.jsonl")
     with Store(path) as opened:
-        work = _go_on(connection, opened, asks, source, folder, write_only, fetch_only, every if wait else None)
-        waiting, lost = complete(work)
+        visit = _Visit(connection, opened, chosen, asks)
+        complete(visit(None if fetch_only else folder, write_only, every if wait else None))
         print_summary(opened, asks, source)
         different = distinct(asks)
         states = opened.states(different)
         left = sum(not settled(states, key, AGAIN) for key in different)
     print(f"store: {path}")
     if write_only:
-        return 0
+        return 1 if visit.kept_back else 0
     print(
         f"{left:,} of {len(different):,} asks have no outcome that stands"
-        + (f"; {waiting:,} batches have not ended" if waiting else "")
+        + (f"; {visit.waiting:,} batches have not ended" if visit.waiting else "")
     )
-    return 1 if left or waiting or lost else 0
+    return 1 if left or visit.waiting or visit.lost else 0
 
 
-async def _go_on(
-    connection: Connection,
-    store: Store,
-    asks: Sequence[Ask],
-    source: Source,
-    folder: Path,
-    write_only: bool,
-    fetch_only: bool,
-    every: float | None,
-) -> tuple[int, int]:
-    """Return how many batches have not ended, and of how many asks a batch brought nothing."""
-    async with connection:
-        waiting, lost = await _take_in(connection, store, asks)
-        if not fetch_only:
-            for path in write_batches(store, asks, source.taxonomy, folder, connection, source.fields):
-                if write_only:
-                    print(f"written: {path}")
-                    continue
-                print(f"submitted: {path.name} as {await submit(connection, store, path, asks)}")
-                waiting += 1
-        while every is not None and waiting:
-            await asyncio.sleep(every)
-            waiting, more = await _take_in(connection, store, asks)
-            lost += more
-    return waiting, lost
+@dataclass
+class _Visit:
+    """One call of the command, while it is connected.
 
+    It counts the batches that have not ended, the asks of which a batch brought nothing, and those that were kept back.
+    """
 
-async def _take_in(connection: Connection, store: Store, asks: Sequence[Ask]) -> tuple[int, int]:
-    waiting = lost = 0
-    wanted = {ask.key for ask in asks}
-    for batch in open_batches(store):
-        others = sum(key not in wanted for key in waiting_in(store, batch))
-        if others:
-            # Taking it in now would drop results that were paid for, since only what is wanted is stored.
-            print(
-                f"{batch}: left alone, {others:,} of its asks are of another prompt, model, run or limit; call with those"
-            )
-            continue
-        state = await poll(connection, batch)
-        if not state.ended:
-            print(f"{batch}: {state.state}, {state.done:,} of {state.total:,} done")
-            waiting += 1
-            continue
-        taken: Ingested = ingest(store, batch, await fetch(connection, batch), asks)
-        print(f"{batch}: {state.state}; {taken}")
-        lost += len(taken.missing)
-    return waiting, lost
+    connection: Connection
+    store: Store
+    chosen: Choice
+    asks: Sequence[Ask]
+
+    waiting: int = 0
+    lost: int = 0
+    kept_back: int = 0
+
+    async def __call__(self, folder: Path | None, write_only: bool, every: float | None) -> None:
+        """Take in results, submit by way of files in `folder` if there is one, and poll every so many seconds."""
+        async with self.connection:
+            await self._take_in()
+            if folder is not None:
+                await self._send(folder, write_only)
+            while every is not None and self.waiting:
+                await asyncio.sleep(every)
+                await self._take_in()
+
+    async def _take_in(self) -> None:
+        self.waiting = 0
+        wanted = {ask.key for ask in self.asks}
+        for batch in open_batches(self.store):
+            others = sum(key not in wanted for key in waiting_in(self.store, batch))
+            if others:
+                # Taking it in now would drop results that were paid for, since only what is wanted is stored.
+                print(
+                    f"{batch}: left alone, {others:,} of its asks are of another prompt, model, run or limit; "
+                    "call with those"
+                )
+                continue
+            state = await poll(self.connection, batch)
+            if not state.ended:
+                print(f"{batch}: {state.state}, {state.done:,} of {state.total:,} done")
+                self.waiting += 1
+                continue
+            taken: Ingested = ingest(self.store, batch, await fetch(self.connection, batch), self.asks)
+            print(f"{batch}: {state.state}; {taken}")
+            self.lost += len(taken.missing)
+
+    async def _send(self, folder: Path, write_only: bool) -> None:
+        source = self.chosen.source
+        for path in write_batches(
+            self.store, self._affordable(write_only), source.taxonomy, folder, self.connection, source.fields
+        ):
+            if write_only:
+                print(f"written: {path}")
+                continue
+            print(f"submitted: {path.name} as {await submit(self.connection, self.store, path, self.asks)}")
+            self.waiting += 1
+
+    def _affordable(self, write_only: bool) -> Sequence[Ask]:
+        """Return what is to be asked now, as far as the cost limit allows."""
+        new = unasked(self.store, self.asks)
+        chosen = self.chosen
+        if chosen.budget is None:
+            return new
+        limit = cost_limit(chosen.budget, new, chosen.prices)
+        estimate = Estimate(self.store, chosen.source.taxonomy, chosen.source.fields)
+        granted = affordable(new, limit, estimate, chosen.prices)
+        self.kept_back = len(new) - len(granted)
+        if self.kept_back:
+            done = "written" if write_only else "submitted"
+            print(f"{self.kept_back:,} of {len(new):,} asks were not {done}: {reached(limit)}")
+        return granted

@@ -1,8 +1,9 @@
 """What asks may cost: a limit in US dollars, and the most that one ask can come to."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
+from itertools import accumulate
 
 from assay.ask.plan import Estimate
 from assay.ask.request import Ask
@@ -39,6 +40,12 @@ def ceiling(ask: Ask, estimate: Estimate, prices: PriceSheet) -> int:
     expected, longest = estimate(ask), estimate.without_answers(ask)
     price = prices.price(ask.model) or Price(0, 0)
     return price.cost(Usage(max(expected.prompt_tokens, longest.prompt_tokens), longest.completion_tokens))
+
+
+def affordable(asks: Sequence[Ask], limit: int, estimate: Estimate, prices: PriceSheet) -> Sequence[Ask]:
+    """Return as many asks, from the first on, as cannot together pass a limit in pico-USD."""
+    totals = accumulate(ceiling(ask, estimate, prices) for ask in asks)
+    return asks[: next((place for place, total in enumerate(totals) if total > limit), len(asks))]
 
 
 def reached(limit: int) -> str:

@@ -44,6 +44,7 @@ def _batch(given: argparse.Namespace) -> int:
         base_url=given.base_url,
         run=given.run,
         limit=given.limit,
+        max_cost=given.max_cost,
         prices=given.prices,
         store=given.store,
         folder=given.folder,

@@ -17,7 +17,6 @@ def declare(commands: Any) -> argparse.ArgumentParser:
     add_asks(command)
     command.add_argument("--local", action="store_true", help="ask the embedded model, which needs no key")
     command.add_argument("--gguf", type=Path, metavar="FILE", help="ask this model on this machine instead")
-    command.add_argument("--max-cost", metavar="USD", help="stop before the asks of now cost more; needs --prices")
     command.add_argument(
         "--concurrency", type=count, metavar="N", help="asks at one time (default: 8; 1 for a local model)"
     )

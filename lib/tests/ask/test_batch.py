@@ -14,7 +14,9 @@ from assay.__main__ import main
 from assay.ask import Completion, batch_files, build_request, connect
 from assay.ask.batch import BatchError, fetch, ingest, open_batches, poll, submit
 from assay.ask.batch_files import custom_id, write_batches
-from assay.ask.claims import claim_for_batch
+from assay.ask.batches import batch_answers
+from assay.ask.choosing import CommandError
+from assay.ask.claims import Claims, claim_for_batch
 from assay.ask.collection import collect
 from assay.ask.database import StoreError
 from assay.ask.plan import make_asks
@@ -113,6 +115,18 @@ def test_what_is_stored_or_waits_already_is_not_written(store, asks, taxonomy, t
     assert [json.loads(line)["custom_id"] for line in path.read_bytes().splitlines()] == [
         custom_id(ask) for ask in asks[2:]
     ]
+
+
+def test_what_a_killed_collection_was_asking_is_written_and_what_a_living_one_asks_is_not(
+    store, asks, taxonomy, tmp_path
+):
+    with store.transaction() as cursor:
+        cursor.execute("INSERT INTO claims VALUES (?, ?, ?, ?, ?, 'gone')", asks[0].key)
+    with Claims(store) as living:
+        living.take([asks[1].key], ())
+        (path,) = written(store, asks, taxonomy, tmp_path)
+    names = {json.loads(line)["custom_id"] for line in path.read_bytes().splitlines()}
+    assert names == {custom_id(ask) for ask in (asks[0], *asks[2:])}
 
 
 def test_files_are_cut_at_what_a_provider_takes(store, asks, taxonomy, tmp_path, monkeypatch):
@@ -336,3 +350,53 @@ def test_what_waits_in_a_batch_is_not_said_to_be_sent(command, capsys):
 def test_a_misuse_of_the_command_is_one_line(small_study, more, said, capsys):
     assert main(["batch", "small", "--prompt", "good", "--model", "m", *more]) == 2
     assert said in capsys.readouterr().err
+
+
+PRICES = '{"m": {"input_per_million": 1, "output_per_million": 2}}'
+
+
+def test_a_cost_limit_keeps_back_what_could_pass_it_before_anything_is_submitted(command, tmp_path, capsys):
+    provider, words = command
+    prices = tmp_path / "prices.json"
+    prices.write_text(PRICES)
+    # Completions at their limit of 300 tokens are $0.0006 each, and the texts add less than a tenth.
+    words = [*words, "--prices", str(prices), "--max-cost", "0.0014"]
+    assert main(words) == 1
+    printed = capsys.readouterr().out
+    assert "4 of 6 asks were not submitted: stopped before the next ask could pass the limit of $0.0014" in printed
+    first = uploaded(provider, "f1")
+    assert len(first) == 2
+    # What waits is submitted already: the limit is that of the asks of now.
+    assert main(words) == 1
+    assert "2 of 4 asks were not submitted" in capsys.readouterr().out
+    assert len(uploaded(provider, "f2")) == 2
+    assert not set(first) & set(uploaded(provider, "f2"))
+
+
+def test_a_cost_limit_below_one_ask_submits_nothing_and_one_above_all_says_nothing(command, tmp_path, capsys):
+    provider, words = command
+    prices = tmp_path / "prices.json"
+    prices.write_text(PRICES)
+    assert main([*words, "--prices", str(prices), "--max-cost", "0"]) == 1
+    assert "6 of 6 asks were not submitted" in capsys.readouterr().out
+    assert (provider.uploads, list(tmp_path.glob("batches/*"))) == (0, [])
+    assert main([*words, "--prices", str(prices), "--max-cost", "1"]) == 1
+    assert "not submitted" not in capsys.readouterr().out
+    assert len(uploaded(provider, "f1")) == 6
+
+
+def test_files_are_written_up_to_the_cost_limit_and_what_is_beyond_leaves_the_command_undone(
+    command, tmp_path, capsys
+):
+    provider, words = command
+    prices = tmp_path / "prices.json"
+    prices.write_text(PRICES)
+    assert main([*words, "--write-only", "--prices", str(prices), "--max-cost", "0.0014"]) == 1
+    assert "4 of 6 asks were not written: stopped before" in capsys.readouterr().out
+    (path,) = tmp_path.glob("batches/*.jsonl")
+    assert (len(path.read_bytes().splitlines()), provider.uploads) == (2, 0)
+
+
+def test_a_limit_below_one_item_is_refused(small_study):
+    with pytest.raises(CommandError, match="--limit must be at least 1, got 0"):
+        batch_answers("small", ["good"], model="m", limit=0)
