@@ -6,8 +6,7 @@ well; results are taken in whatever order they come; and an ask of which nothing
 
 import hashlib
 import json
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,13 +14,12 @@ from typing import Any, Final
 
 import openai
 
-from assay.ask.batch_files import custom_id, endpoint, read_result
-from assay.ask.claims import claim_for_batch, end_batch
+from assay.ask.batch_files import custom_id, endpoint
+from assay.ask.claims import claim_for_batch
 from assay.ask.client import Connection
 from assay.ask.faults import fault_of
 from assay.ask.request import Ask
-from assay.ask.response import Completion
-from assay.ask.store import Store, Stored
+from assay.ask.store import Store
 
 ENDED: Final = frozenset({"completed", "failed", "expired", "cancelled"})
 """States in which a batch stays."""
@@ -58,49 +56,6 @@ class BatchState:
     def ended(self) -> bool:
         """Whether nothing more will come."""
         return self.state in ENDED
-
-
-@dataclass(frozen=True)
-class Ingested:
-    """What became of the results of a batch.
-
-    Parameters
-    ----------
-    stored : int
-        Results that are in the store now.
-    known : int
-        Results of asks that had an answer already, which stands.
-    errors : mapping of str to int
-        Of the results, how many hold no usable text, by kind.
-    missing : tuple of str
-        Item ids of which nothing came; they are free to be asked again.
-    unknown : int
-        Results that belong to no ask that was wanted.
-    unreadable : int
-        Lines that are no result at all.
-    """
-
-    stored: int
-    known: int
-    errors: Mapping[str, int]
-    missing: tuple[str, ...]
-    unknown: int
-    unreadable: int
-
-    def __str__(self) -> str:
-        failed = sum(self.errors.values())
-        kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(self.errors.items()))
-        lines = [
-            f"{self.stored:,} results stored, {failed:,} of them without usable text" + (f" ({kinds})" if kinds else "")
-        ]
-        if self.known:
-            lines.append(f"{self.known:,} had an answer already")
-        if self.missing:
-            lines.append(f"of {len(self.missing):,} nothing came, the first is item {self.missing[0]!r}")
-        for count, what in ((self.unknown, "belong to no ask of this study"), (self.unreadable, "are no results")):
-            if count:
-                lines.append(f"{count:,} lines {what}")
-        return "\n".join(lines)
 
 
 async def submit(connection: Connection, store: Store, path: Path, asks: Sequence[Ask]) -> str:
@@ -195,48 +150,6 @@ async def fetch(connection: Connection, batch: str) -> list[bytes]:
     except openai.OpenAIError as error:
         raise BatchError(f"batch {batch}: {fault_of(error).message}") from None
     return lines
-
-
-def ingest(store: Store, batch: str, lines: Iterable[bytes], asks: Sequence[Ask]) -> Ingested:
-    """Store the results of a batch that ended, in whatever order they come.
-
-    Parameters
-    ----------
-    store : Store
-    batch : str
-        Its id.
-    lines : iterable of bytes
-        One JSON object each; see `fetch`. The first result of an ask counts.
-    asks : sequence of Ask
-        What was wanted.
-
-    Returns
-    -------
-    Ingested
-        What is missing is free to be asked again.
-    """
-    by_id = {custom_id(ask): ask for ask in asks}
-    results: dict[str, Completion] = {}
-    unknown = unreadable = 0
-    for line in lines:
-        if not line.strip():
-            continue
-        name, completion = read_result(line)
-        if name is None:
-            unreadable += 1
-        elif name not in by_id:
-            unknown += 1
-        else:
-            results.setdefault(name, completion)
-    submitted = list(store.read("SELECT submitted_at FROM batches WHERE id = ?", (batch,)))
-    asked_at = submitted[0][0] if submitted else datetime.now(UTC).isoformat(timespec="seconds")
-    rows = [Stored(by_id[name].key, by_id[name].text_hash, asked_at, one) for name, one in results.items()]
-    stored = store.add(rows)
-    missing = [key.item_id for key in end_batch(store, batch)]
-    with store.transaction() as cursor:
-        cursor.execute("UPDATE batches SET state = 'ingested' WHERE id = ?", (batch,))
-    errors = Counter(one.error for one in results.values() if one.error is not None)
-    return Ingested(stored, len(rows) - stored, dict(errors), tuple(missing), unknown, unreadable)
 
 
 async def _submitted(connection: Connection, store: Store, digest: str) -> Any:

@@ -2,10 +2,12 @@
 
 import hashlib
 import json
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from assay.ask.claims import under_way
 from assay.ask.client import Connection
@@ -18,12 +20,21 @@ from assay.ask.store import Store
 from assay.files import write_whole
 from assay.rules import Taxonomy
 from assay.rules.parsing import DEFAULT_FIELDS, AnswerFields
+from assay.rules.sealed import load_text
 
 MOST_REQUESTS: Final = 50_000
 MOST_BYTES: Final = 190_000_000
 """What a provider takes in one file, with a margin."""
 
 _DIGITS: Final = 40
+
+
+class Result(NamedTuple):
+    """One line of results: the name of its request, what came, and when, where the reply tells (ISO 8601, UTC)."""
+
+    name: str
+    completion: Completion
+    at: str | None = None
 
 
 def write_batches(
@@ -92,8 +103,12 @@ def unasked(store: Store, asks: Iterable[Ask]) -> list[Ask]:
 
 
 def custom_id(ask: Ask) -> str:
-    """Return what a request is called in a batch: 40 hex digits of the sha256 of its key."""
-    return hashlib.sha256(json.dumps(list(ask.key)).encode()).hexdigest()[:_DIGITS]
+    """Return what a request is called in a batch: 40 hex digits of the sha256 of its key and of the item's text.
+
+    With the text, since a file of results says nothing else of what was asked: those of a text that was changed since
+    under the same id belong to no ask of now.
+    """
+    return hashlib.sha256(json.dumps([*ask.key, ask.text_hash]).encode()).hexdigest()[:_DIGITS]
 
 
 def endpoint(connection: Connection) -> str:
@@ -101,28 +116,47 @@ def endpoint(connection: Connection) -> str:
     return "/chat/completions" if connection.provider == "azure" else "/v1/chat/completions"
 
 
-def read_result(line: bytes) -> tuple[str | None, Completion]:
-    """Read one line of results: the name of its request, None if it has none, and what came."""
+def read_lines(path: Path) -> list[bytes]:
+    """Read a file of results that came by hand, line by line.
+
+    Raises
+    ------
+    DocumentError
+        If it cannot be read or is not UTF-8; one line that names it.
+    """
+    return load_text(path).encode().splitlines()
+
+
+def read_result(line: bytes) -> Result | None:
+    """Read one line of results; None if it is none, as a line of requests is none either."""
     try:
         result = json.loads(line.decode(), parse_constant=lambda _: None)
         name = result["custom_id"]
-        if not isinstance(name, str):
-            return None, Completion()
     except (ValueError, RecursionError, KeyError, TypeError):
-        return None, Completion()
+        return None
+    if not isinstance(name, str) or not ("response" in result or "error" in result):
+        return None
     response = result.get("response")
     response = response if isinstance(response, Mapping) else {}
     body, status = response.get("body"), response.get("status_code")
     if status == 200:
-        return name, replace(read_reply(body), latency_s=None)
+        return Result(name, replace(read_reply(body), latency_s=None), _time(body))
     error = result.get("error") or (body.get("error") if isinstance(body, Mapping) else None)
     if isinstance(error, Mapping) and error.get("code") == "batch_expired":
-        return name, Completion(error="timed_out", detail=FAULTS["timed_out"])
+        return Result(name, Completion(error="timed_out", detail=FAULTS["timed_out"]))
     fault = fault_of_body(error)
     if fault.kind == "rejected" and isinstance(error, Mapping) and isinstance(status, int):
         # Its code says nothing that is known, so the status has to.
         fault = fault_of_body({**error, "code": status})
-    return name, Completion(error=fault.kind, detail=fault.message)
+    return Result(name, Completion(error=fault.kind, detail=fault.message))
+
+
+def _time(body: object) -> str | None:
+    """Return when a reply was made (ISO 8601, UTC), if it says so and the time is not to come."""
+    made = body.get("created") if isinstance(body, Mapping) else None
+    if isinstance(made, bool) or not isinstance(made, int) or not 0 < made <= time.time():
+        return None
+    return datetime.fromtimestamp(made, UTC).isoformat(timespec="seconds")
 
 
 def _line(ask: Ask, taxonomy: Taxonomy, connection: Connection, fields: AnswerFields) -> bytes:

@@ -1,7 +1,8 @@
 """What ``assay batch`` does: asks by batch, which costs less and takes up to a day.
 
 One command that goes on where it was: results of batches that ended are taken into the store, and what has no answer and
-waits in no batch is written to files and submitted. Called again it submits nothing twice.
+waits in no batch is written to files and submitted. Called again it submits nothing twice. Results may come by hand
+instead, and then nothing is asked of anyone.
 """
 
 import asyncio
@@ -10,8 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.ask.batch import Ingested, fetch, ingest, open_batches, poll, submit
-from assay.ask.batch_files import unasked, write_batches
+from assay.ask.batch import fetch, open_batches, poll, submit
+from assay.ask.batch_files import read_lines, unasked, write_batches
+from assay.ask.batch_results import ingest, take_results
 from assay.ask.budget import affordable, cost_limit, reached
 from assay.ask.choosing import Choice, CommandError, choose, connection_to, require_price
 from assay.ask.claims import under_way, waiting_in
@@ -19,6 +21,7 @@ from assay.ask.client import Connection
 from assay.ask.commands import print_summary
 from assay.ask.plan import AGAIN, Estimate, distinct, make_plan, settled
 from assay.ask.request import Ask
+from assay.ask.source import Source
 from assay.ask.store import Store
 from assay.files import require_writable
 from assay.loops import complete
@@ -38,6 +41,7 @@ def batch_answers(
     prices: Path | None = None,
     store: Path | None = None,
     folder: Path | None = None,
+    results: Sequence[Path] = (),
     write_only: bool = False,
     fetch_only: bool = False,
     wait: bool = False,
@@ -55,6 +59,8 @@ def batch_answers(
         what waits in a batch already does not count.
     folder : Path, optional
         Where the files of requests go; by default a folder ``batches`` beside the store.
+    results : sequence of Path
+        Files of results that came by hand: they are taken in and nothing else is done, without a network or a key.
     write_only : bool
         Write the files and submit nothing.
     fetch_only : bool
@@ -75,6 +81,13 @@ def batch_answers(
         raise CommandError("--write-only and --fetch-only leave nothing to do: give one of them")
     if not 0 < every < math.inf:
         raise CommandError(f"--every must be a finite number of seconds above 0, got {every:g}")
+    others = {
+        "--write-only": write_only, "--fetch-only": fetch_only, "--wait": wait, "--dry-run": dry_run,
+        "--max-cost": max_cost is not None, "--folder": folder is not None,
+    }  # fmt: skip
+    if results and any(others.values()):
+        given = ", ".join(name for name, one in others.items() if one)
+        raise CommandError(f"--results takes in what came by hand and does nothing else: leave out {given}")
     chosen = choose(study, prompts, run=run, limit=limit, max_cost=max_cost, prices=prices, store=store)
     require_price(chosen.budget, chosen.prices, model)
     source, path, asks = chosen.source, chosen.store, chosen.asks(model)
@@ -86,6 +99,16 @@ def batch_answers(
             if len(free) < len(asks):
                 print(f"{len(asks) - len(free):,} more asks wait in a batch or are asked elsewhere")
         return 0
+    if results:
+        # All are read before any is taken in, so that a name that was mistyped changes nothing.
+        files = [(file, read_lines(file)) for file in results]
+        with Store(path) as opened:
+            for file, lines in files:
+                print(f"{file.name}: {take_results(opened, lines, asks, source.taxonomy, source.fields)}")
+            waiting = len(open_batches(opened))
+            left = _say_how_far(opened, asks, source, waiting)
+        print(f"store: {path}")
+        return 1 if left else 0
     connection = connection_to(base_url)
     folder = folder or path.parent / "batches"
     if not fetch_only:
@@ -93,18 +116,24 @@ def batch_answers(
     with Store(path) as opened:
         visit = _Visit(connection, opened, chosen, asks)
         complete(visit(None if fetch_only else folder, write_only, every if wait else None))
-        print_summary(opened, asks, source)
-        different = distinct(asks)
-        states = opened.states(different)
-        left = sum(not settled(states, key, AGAIN) for key in different)
+        left = _say_how_far(opened, asks, source, visit.waiting)
     print(f"store: {path}")
     if write_only:
         return 1 if visit.kept_back else 0
+    return 1 if left or visit.waiting or visit.lost else 0
+
+
+def _say_how_far(store: Store, asks: Sequence[Ask], source: Source, waiting: int) -> int:
+    """Print what the answers are and how many asks are left, and return that."""
+    print_summary(store, asks, source)
+    different = distinct(asks)
+    states = store.states(different)
+    left = sum(not settled(states, key, AGAIN) for key in different)
     print(
         f"{left:,} of {len(different):,} asks have no outcome that stands"
-        + (f"; {visit.waiting:,} batches have not ended" if visit.waiting else "")
+        + (f"; {waiting:,} batches have not ended" if waiting else "")
     )
-    return 1 if left or visit.waiting or visit.lost else 0
+    return left
 
 
 @dataclass
@@ -150,7 +179,7 @@ class _Visit:
                 print(f"{batch}: {state.state}, {state.done:,} of {state.total:,} done")
                 self.waiting += 1
                 continue
-            taken: Ingested = ingest(self.store, batch, await fetch(self.connection, batch), self.asks)
+            taken = ingest(self.store, batch, await fetch(self.connection, batch), self.asks)
             print(f"{batch}: {state.state}; {taken}")
             self.lost += len(taken.missing)
 

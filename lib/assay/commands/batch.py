@@ -21,6 +21,14 @@ def declare(commands: Any) -> argparse.ArgumentParser:
     command.add_argument(
         "--folder", type=Path, metavar="FOLDER", help="where files of requests go (default: beside the store)"
     )
+    command.add_argument(
+        "--results",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="take in a file of results that came by hand, and do nothing else; needs no key; may be repeated",
+    )
     command.add_argument("--write-only", action="store_true", help="write the files of requests and submit nothing")
     command.add_argument("--fetch-only", action="store_true", help="take in results and submit nothing")
     command.add_argument("--wait", action="store_true", help="stay until every batch has ended")
@@ -48,6 +56,7 @@ def _batch(given: argparse.Namespace) -> int:
         prices=given.prices,
         store=given.store,
         folder=given.folder,
+        results=given.results,
         write_only=given.write_only,
         fetch_only=given.fetch_only,
         wait=given.wait,

@@ -12,8 +12,9 @@ from assay_test_server import ScriptedServer, Step, completed, refused, reply
 
 from assay.__main__ import main
 from assay.ask import Completion, batch_files, build_request, connect
-from assay.ask.batch import BatchError, fetch, ingest, open_batches, poll, submit
+from assay.ask.batch import BatchError, fetch, open_batches, poll, submit
 from assay.ask.batch_files import custom_id, write_batches
+from assay.ask.batch_results import ingest
 from assay.ask.batches import batch_answers
 from assay.ask.choosing import CommandError
 from assay.ask.claims import Claims, claim_for_batch
@@ -191,6 +192,14 @@ def test_ingesting_twice_changes_nothing(store, asks):
     assert list(store.rows()) == before
 
 
+def test_a_failure_of_a_later_batch_takes_the_place_of_an_earlier_one_and_of_no_answer(store, asks):
+    ingest(store, "b0", [result(asks[0], status=429, error={"code": "x"}), result(asks[1])], asks)
+    later = [result(ask, status=429, error={"code": "insufficient_quota"}) for ask in asks[:2]]
+    taken = ingest(store, "b1", later, asks)
+    assert (taken.stored, taken.known, taken.errors) == (1, 1, {"quota_exhausted": 1})
+    assert [store.get(ask.key).completion.error for ask in asks[:2]] == ["quota_exhausted", None]
+
+
 def test_a_file_is_submitted_once_even_if_nobody_noted_that_it_was(store, asks, taxonomy, tmp_path):
     provider = Provider()
 
@@ -241,7 +250,6 @@ def test_a_provider_that_refuses_is_one_line_without_its_words(store, asks, taxo
         ({"response": {"status_code": 400, "body": {"error": {"message": "temperature"}}}}, "rejected"),
         ({"response": {"status_code": 200, "body": []}}, "unreadable_reply"),
         ({"response": 5}, "rejected"),
-        ({}, "rejected"),
     ],
 )
 def test_what_failed_is_named_by_kind(store, asks, line, kind):
@@ -385,9 +393,7 @@ def test_a_cost_limit_below_one_ask_submits_nothing_and_one_above_all_says_nothi
     assert len(uploaded(provider, "f1")) == 6
 
 
-def test_files_are_written_up_to_the_cost_limit_and_what_is_beyond_leaves_the_command_undone(
-    command, tmp_path, capsys
-):
+def test_files_are_written_up_to_the_cost_limit_and_what_is_beyond_leaves_the_command_undone(command, tmp_path, capsys):
     provider, words = command
     prices = tmp_path / "prices.json"
     prices.write_text(PRICES)
