@@ -6,13 +6,15 @@ well; results are taken in whatever order they come; and an ask of which nothing
 
 import hashlib
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import openai
+from openai.types import Batch
 
 from assay.ask.batch_files import custom_id, endpoint
 from assay.ask.claims import claim_for_batch
@@ -25,6 +27,13 @@ ENDED: Final = frozenset({"completed", "failed", "expired", "cancelled"})
 """States in which a batch stays."""
 
 _WINDOW: Final = "24h"
+
+_PAGE: Final = 100
+"""Batches that a provider lists at one time, at most."""
+
+_KEPT_S: Final = 32 * 86_400.0
+"""Seconds after which a batch is of no use: a day to be worked through, the 30 days for which its results are kept at most,
+and a day for clocks that differ."""
 
 
 class BatchError(Exception):
@@ -152,12 +161,23 @@ async def fetch(connection: Connection, batch: str) -> list[bytes]:
     return lines
 
 
-async def _submitted(connection: Connection, store: Store, digest: str) -> Any:
-    """Find the batch that was made of a file and whose results are not in: a kill may have kept it from being noted."""
+async def _submitted(connection: Connection, store: Store, digest: str) -> Batch | None:
+    """Find the batch that was made of a file and whose results are not in: a kill may have kept it from being noted.
+
+    Providers list the newest first. The search ends with a page on which no batch is new to it and recent enough.
+    """
     over = {identity for (identity,) in store.read("SELECT id FROM batches WHERE state = 'ingested'")}
-    page = await connection.client.batches.list(limit=100)
-    for batch in page.data:
-        alive = batch.status == "completed" or batch.status not in (*ENDED, "cancelling")
-        if alive and batch.id not in over and (batch.metadata or {}).get("assay_file") == digest:
-            return batch
+    oldest = time.time() - _KEPT_S
+    seen: set[str] = set()
+    first = await connection.client.batches.list(limit=_PAGE)
+    async for page in first.iter_pages():
+        # A server that is only compatible may not say when a batch was made, or give the same page for ever.
+        recent = [one for one in page.data if one.id not in seen and (one.created_at or oldest) >= oldest]
+        for batch in recent:
+            alive = batch.status == "completed" or batch.status not in (*ENDED, "cancelling")
+            if alive and batch.id not in over and (batch.metadata or {}).get("assay_file") == digest:
+                return batch
+        if not recent:
+            return None
+        seen |= {one.id for one in page.data}
     return None

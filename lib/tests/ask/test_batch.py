@@ -4,7 +4,9 @@ import asyncio
 import json
 import random
 import re
+import time
 from dataclasses import replace
+from urllib.parse import parse_qs, urlsplit
 
 import pandas as pd
 import pytest
@@ -30,7 +32,7 @@ class Provider:
     """A provider of batches, as OpenAI's is: takes a file, makes a batch of it, gives files back."""
 
     def __init__(self):
-        self.files, self.batches, self.uploads = {}, [], 0
+        self.files, self.batches, self.uploads, self.pages = {}, [], 0, 0
 
     def __call__(self, request):
         path = request.path.removeprefix("/v1")
@@ -44,12 +46,27 @@ class Provider:
         if path == "/batches" and request.method == "POST":
             made = {"id": f"b{len(self.batches)}", "object": "batch", "endpoint": request.body["endpoint"],
                     "input_file_id": request.body["input_file_id"], "completion_window": "24h", "status": "validating",
-                    "created_at": 0, "metadata": request.body["metadata"]}  # fmt: skip
+                    "created_at": int(time.time()), "metadata": request.body["metadata"]}  # fmt: skip
             self.batches.append(made)
             return told(made)
         if path.startswith("/batches?"):
-            return told({"object": "list", "data": self.batches, "has_more": False})
+            return told(self.page(parse_qs(urlsplit(path).query)))
         return told(next(one for one in self.batches if one["id"] == path.split("/")[2]))
+
+    def page(self, query):
+        """List batches as OpenAI does: the newest first, so many from after the one that is named."""
+        self.pages += 1
+        newest = self.batches[::-1]
+        after = query.get("after")
+        start = 0 if after is None else 1 + [one["id"] for one in newest].index(after[0])
+        stop = start + int(query["limit"][0])
+        return {"object": "list", "data": newest[start:stop], "has_more": stop < len(newest)}
+
+    def make_others(self, count, days=0.0):
+        """Make batches of other files, so many days ago."""
+        for _ in range(count):
+            other = {**self.batches[0], "id": f"b{len(self.batches)}", "metadata": None, "status": "completed"}
+            self.batches.append({**other, "created_at": int(time.time() - days * 86_400)})
 
     def end(self, state, output=(), errors=()):
         """Let the last batch end with these lines."""
@@ -215,6 +232,59 @@ def test_a_file_is_submitted_once_even_if_nobody_noted_that_it_was(store, asks, 
         return first, await submit(connection, store, path, asks)
 
     first, second = with_server(provider, work)
+    assert (first, second, provider.uploads) == ("b0", "b1", 2)
+
+
+def submitted_and_forgotten(provider, store, asks, taxonomy, folder, meanwhile):
+    """Submit a file, forget that it was, and submit it again after something has happened; return both ids."""
+
+    async def work(connection):
+        (path,) = write_batches(store, asks, taxonomy, folder, connection)
+        first = await submit(connection, store, path, asks)
+        with store.transaction() as cursor:
+            cursor.execute("DELETE FROM batches")
+            cursor.execute("DELETE FROM claims")
+        meanwhile()
+        return first, await asyncio.wait_for(submit(connection, store, path, asks), 20)
+
+    return with_server(provider, work)
+
+
+@pytest.mark.parametrize("others", [99, 100, 350])
+def test_a_submission_is_found_behind_however_many_of_today(others, store, asks, taxonomy, tmp_path):
+    provider = Provider()
+    found = submitted_and_forgotten(
+        provider, store, asks, taxonomy, tmp_path, lambda: provider.make_others(others, days=0.5)
+    )
+    assert (found, provider.uploads) == (("b0", "b0"), 1)
+
+
+def test_batches_whose_results_no_provider_keeps_are_not_gone_through(store, asks, taxonomy, tmp_path):
+    provider = Provider()
+
+    def meanwhile():
+        provider.batches[0]["created_at"] -= 40 * 86_400
+        provider.make_others(500, days=33)
+        provider.make_others(150, days=1)
+        provider.pages = 0
+
+    first, second = submitted_and_forgotten(provider, store, asks, taxonomy, tmp_path, meanwhile)
+    assert (first != second, provider.uploads) == (True, 2)
+    # Two pages hold batches of yesterday; the third holds none that could still be of use.
+    assert provider.pages == 3
+
+
+def test_a_provider_that_gives_the_same_page_for_ever_is_asked_no_more(store, asks, taxonomy, tmp_path):
+    provider = Provider()
+
+    def meanwhile():
+        provider.batches.pop()
+        provider.batches.append({**told_batch, "id": "other", "metadata": None})
+        provider.page = lambda _: {"object": "list", "data": provider.batches[:1], "has_more": True}
+
+    told_batch = {"id": "b", "object": "batch", "endpoint": "e", "input_file_id": "f", "completion_window": "24h",
+                  "status": "validating", "created_at": int(time.time())}  # fmt: skip
+    first, second = submitted_and_forgotten(provider, store, asks, taxonomy, tmp_path, meanwhile)
     assert (first, second, provider.uploads) == ("b0", "b1", 2)
 
 
