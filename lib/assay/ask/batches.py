@@ -7,6 +7,7 @@ instead, and then nothing is asked of anyone.
 
 import asyncio
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,8 +75,10 @@ def batch_answers(
     Returns
     -------
     int
-        0 if every ask has an outcome in the store that stands (or, with `write_only`, a file), 1 if some are left, wait,
-        or failed in a way after which they are asked again.
+        0 if every ask has an outcome in the store that stands (or, with `write_only`, a file unless it was kept back).
+        A failure that is the answer's stands, such as a refusal or one of a content filter: it is not asked again, and
+        `assay.ask.commands.collect_answers` returns 0 after it as well; how many there are is printed. 1 if some asks
+        are left, wait, or failed in a way that is the provider's, after which they are asked again.
     """
     if write_only and fetch_only:
         raise CommandError("--write-only and --fetch-only leave nothing to do: give one of them")
@@ -129,6 +132,10 @@ def _say_how_far(store: Store, asks: Sequence[Ask], source: Source, waiting: int
     different = distinct(asks)
     states = store.states(different)
     left = sum(not settled(states, key, AGAIN) for key in different)
+    failed = Counter(error for key, error in states.items() if error is not None and settled(states, key, AGAIN))
+    if failed:
+        kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(failed.items()))
+        print(f"{failed.total():,} ended without usable text and are not asked again ({kinds})")
     print(
         f"{left:,} of {len(different):,} asks have no outcome that stands"
         + (f"; {waiting:,} batches have not ended" if waiting else "")

@@ -14,7 +14,10 @@ def declare(commands: Any) -> argparse.ArgumentParser:
         help="ask a model the items of a study by batch",
         description=(
             "Take in what batches have brought, and submit what has no answer and waits in no batch. Call it again until "
-            "nothing waits; nothing is submitted twice. Exit code 1 while asks are left."
+            "nothing waits; nothing is submitted twice. Exit code 0 when every ask has an outcome that stands, be it a "
+            "refusal or a content filter's: those are counted and not asked again. Exit code 1 while asks are left, wait, "
+            "were kept back by the cost limit, or failed for the provider's reasons. With --write-only, 0 when all that "
+            "is to be asked is in a file."
         ),
     )
     add_asks(command)

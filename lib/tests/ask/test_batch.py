@@ -407,6 +407,39 @@ def test_a_failure_that_is_asked_again_leaves_the_command_undone(command, status
     assert "1 of 6 asks have no outcome that stands" in capsys.readouterr().out
 
 
+FAULTS = [(400, "content_filter"), (400, "context_length_exceeded")]
+
+
+def test_failures_that_stand_are_done_as_they_are_for_collect_and_are_counted(command, threaded_server, capsys):
+    provider, words = command
+    assert main(words) == 1
+    names = uploaded(provider, "f1")
+    failed = [
+        result_of(name, status=status, error={"code": code})
+        for name, (status, code) in zip(names, FAULTS, strict=False)
+    ]
+    provider.end("completed", [result_of(name) for name in names[2:]], failed)
+    by_batch = main([*words, "--fetch-only"])
+    printed = capsys.readouterr().out
+    assert "0 of 6 asks have no outcome that stands" in printed
+    assert "2 ended without usable text and are not asked again (filtered 1, too_long 1)" in printed
+
+    script = [*(refused(status, code) for status, code in FAULTS), completed(ANSWER)]
+    one_by_one = [*words[1:-1], threaded_server(script).url, "--concurrency", "1"]
+    one_by_one[one_by_one.index("--store") + 1] += ".other"
+    assert by_batch == main(["collect", *one_by_one]) == 0
+    assert "2 of them without usable text (filtered 1, too_long 1)" in capsys.readouterr().out
+
+
+def test_of_failures_that_are_asked_again_it_is_not_said_that_they_ended(command, capsys):
+    provider, words = command
+    assert main(words) == 1
+    names = uploaded(provider, "f1")
+    provider.end("completed", [result_of(name, status=429, error={"code": "x"}) for name in names])
+    assert main([*words, "--fetch-only"]) == 1
+    assert "ended without usable text" not in capsys.readouterr().out
+
+
 def test_what_waits_in_a_batch_is_not_said_to_be_sent(command, capsys):
     _, words = command
     assert main(words) == 1
