@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import assay_test_server
 from assay_test_server import ScriptedServer, Step, completed, reply
 
 from assay.ask import Ask, Patience, Settings, ask_once, bounded, connect
@@ -110,7 +111,7 @@ def test_a_server_that_echoes_the_key_does_not_have_it_stored(prompt, taxonomy, 
 SERVER = """
 import asyncio, sys
 sys.path.insert(0, sys.argv[1])
-from server import ScriptedServer, completed
+from assay_test_server import ScriptedServer, completed
 async def main():
     async with ScriptedServer([completed('{"label": "advisory", "confidence": 0.8, "alternatives": {}}')]) as server:
         print(server.url, flush=True)
@@ -131,7 +132,7 @@ def test_a_server_that_is_killed_in_the_middle_loses_nothing_that_was_stored(pro
 
     def started():
         process = subprocess.Popen(
-            [sys.executable, "-c", SERVER, str(Path(__file__).parent)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", SERVER, str(Path(assay_test_server.__file__).parent)], stdout=subprocess.PIPE, text=True
         )
         return process, process.stdout.readline().strip()
 
