@@ -8,8 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
 import assay_test_server
+import pytest
 from assay_test_server import ScriptedServer, Step, completed, reply
 
 from assay.ask import Ask, Patience, Settings, ask_once, bounded, connect
@@ -132,7 +132,9 @@ def test_a_server_that_is_killed_in_the_middle_loses_nothing_that_was_stored(pro
 
     def started():
         process = subprocess.Popen(
-            [sys.executable, "-c", SERVER, str(Path(assay_test_server.__file__).parent)], stdout=subprocess.PIPE, text=True
+            [sys.executable, "-c", SERVER, str(Path(assay_test_server.__file__).parent)],
+            stdout=subprocess.PIPE,
+            text=True,
         )
         return process, process.stdout.readline().strip()
 
