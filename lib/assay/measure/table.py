@@ -14,7 +14,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from assay.rules import Taxonomy
-from assay.rules.decimals import NANO
+from assay.rules.decimals import NANO, as_double
+from assay.study.floats import doubles
 
 UNREADABLE = -1
 """Code of an answer that could not be read; in decisions it is an abstention."""
@@ -82,7 +83,7 @@ class AnswerTable:
         for column in ("label", "predicted", "confidence"):
             if column not in frame:
                 raise ValueError(f"the frame has no column {column!r}; it has: {', '.join(map(str, frame.columns))}")
-        confidence = frame["confidence"].to_numpy(dtype=float, na_value=np.nan).copy()
+        confidence = doubles(frame["confidence"])
         label = class_codes(frame["label"], taxonomy, "label")
         if (label == UNREADABLE).any():
             raise ValueError(f"label is missing in row {int(np.argmax(label == UNREADABLE)) + 1}")
@@ -108,7 +109,7 @@ class AnswerTable:
             The first of equal largest scores is the prediction.
         taxonomy : Taxonomy
         """
-        matrix = np.asarray(scores, dtype=float)
+        matrix = doubles(scores)
         count, width = matrix.shape
         if width != len(taxonomy.classes):
             raise ValueError(f"scores must have {len(taxonomy.classes)} columns, one per class, got {width}")
@@ -209,7 +210,7 @@ def _alternatives(
             code = known.get(name)
             if code is not None:
                 codes.append(code)
-                confidences.append(confidence)
+                confidences.append(as_double(confidence))
                 width[row] += 1
     start = np.concatenate([[0], np.cumsum(width)])
     return start, np.array(codes, dtype=np.int32), np.array(confidences, dtype=float)

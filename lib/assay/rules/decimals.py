@@ -6,9 +6,23 @@ therefore goes through this module: the number is taken in doubles, rounded to 1
 """
 
 import math
+from typing import SupportsFloat
 
 NANO = 1_000_000_000
 """Units per one: numbers that differ by less than about half of 1 / NANO compare as equal."""
+
+
+def as_double(value: SupportsFloat) -> float:
+    """Return a number of any type as a double; one of fewer bits, as of numpy, as the decimal that it prints as.
+
+    0.9 in 32 bits is 0.899999976 to whoever widens it, below a threshold of 0.9.
+    """
+    if isinstance(value, float | int):
+        return float(value)
+    try:
+        return float(str(value))
+    except ValueError:
+        return float(value)
 
 
 def nano(value: float) -> int:
@@ -19,7 +33,7 @@ def nano(value: float) -> int:
     ValueError
         If `value` is NaN or infinite.
     """
-    scaled = value * NANO
+    scaled = (value if type(value) is float else as_double(value)) * NANO
     if not math.isfinite(scaled):
         raise ValueError(f"a number to compare must be finite, got {value!r}")
     return round(scaled)

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.study.errors import StudyError, listed, nearest, shown
+from assay.study.floats import widened
 from assay.study.spreadsheets import has_decimal_commas, pointed
 
 _EXACT_IN_A_DOUBLE = 2**53
@@ -89,7 +90,7 @@ class Table:
             )
         values = self.frame[source.column]
         if source.split is None:
-            return values
+            return widened(values)
         text = as_text(values, self, source.column)
         codes, whole = pd.factorize(text)
         pieces = [one.split(source.split)[source.part - 1 : source.part] for one in whole]

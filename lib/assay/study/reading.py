@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from assay.study.columns import Table
 from assay.study.errors import StudyError, listed, shown
+from assay.study.floats import widened_lists
 from assay.study.spreadsheets import refuse_other_separator, separated
 
 READERS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
@@ -249,7 +250,8 @@ def parquet_frame(table: pa.Table, name: str) -> pd.DataFrame:
         If a column stands there twice.
     """
     names = table.column_names
-    columns = table.rename_columns([str(place) for place in range(len(names))])
+    nested = (widened_lists(column) if pa.types.is_nested(column.type) else column for column in table.columns)
+    columns = pa.table({str(place): column for place, column in enumerate(nested)})
     frame: pd.DataFrame = columns.to_pandas(ignore_metadata=True, types_mapper=_NULLABLE_INTEGERS.get)
     _refuse_repeated(names, name)
     for place, kind in enumerate(table.schema.types):

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.rules import Taxonomy
+from assay.rules.decimals import as_double
 from assay.rules.parsing import DEFAULT_FIELDS, AnswerError, parse_classification, read_confidence
 from assay.study.cells import MASS_ROUNDING, ROUNDING
 from assay.study.columns import Table
@@ -82,7 +83,8 @@ def test_a_column_reads_as_its_rows_do(rows: list[tuple[object, object]], scale:
 def test_a_column_of_numbers_reads_as_each_of_them(numbers: list[float], scale: int, dtype: str) -> None:
     column = pd.Series(numbers).astype(dtype)
     said = columns(scale, predicted=["red"] * len(numbers), confidence=column)
-    plain = [None if pd.isna(one) else float(one) for one in column]
+    # Not as Python floats, which do not tell of how many bits they were.
+    plain = [None if pd.isna(one) else as_double(one) for one in column.array]
     expected = [one_by_one("red", one, scale) for one in plain]
     np.testing.assert_array_equal(said.confidence, [one[1] for one in expected])
     assert said.flags.tolist() == [one[2] for one in expected]

@@ -8,6 +8,7 @@ import re
 from numbers import Real
 from typing import Final, SupportsFloat
 
+from assay.rules.decimals import as_double
 from assay.rules.parsing._json import trim
 from assay.rules.parsing.outcomes import AnswerError, Flag, ordered
 
@@ -110,6 +111,6 @@ def _on_scale(value: float, scale: int, tolerance: float, flags: tuple[Flag, ...
 
 def _as_float(value: SupportsFloat) -> float:
     try:
-        return float(value)
+        return as_double(value)
     except OverflowError:
         return math.inf
