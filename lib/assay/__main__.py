@@ -20,6 +20,8 @@ from assay.commands.complaints import BROKEN_PIPE, INTERRUPTED, MISUSE, complain
 from assay.commands.interrupts import ending_on_request
 from assay.keys import without_keys
 
+_DESCRIPTION = "How much of an LLM's stated confidence is real, and what to do about it."
+
 COMMANDS: tuple[ModuleType, ...] = (new, run, report, grid, results, count, check, collect, batch, serve, lint)
 
 
@@ -75,7 +77,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(prog="assay", description=(assay.__doc__ or "").splitlines()[0].removeprefix("assay: "))
+    parser = _Parser(prog="assay", description=_DESCRIPTION)
     parser.add_argument("--version", action="version", version=f"assay {assay.__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
     for module in COMMANDS:

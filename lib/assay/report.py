@@ -299,6 +299,11 @@ def _chosen(folder: Path, notebooks: Sequence[str]) -> dict[str, dict[str, Any]]
         reserved = {"study", *NOTEBOOKS[name].writes, *NOTEBOOKS[name].acts}
         if given := sorted(reserved & set(table or ())):
             raise ReportError(f"{where}: {name} may not set {given[0]}")
+        if table:
+            try:
+                check(name, {"study": folder.name, **table})
+            except ParameterError as error:
+                raise ReportError(f"{where}: {error}") from None
     return {name: tables.get(name, {}) for name in notebooks if tables.get(name) is not False}
 
 

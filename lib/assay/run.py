@@ -7,6 +7,7 @@ came, named ``.partial.ipynb``, no page, and an error that names the cell.
 
 import contextlib
 import difflib
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -253,7 +254,7 @@ def failure_of(error: Exception) -> tuple[str, bool]:
 def require_limits(cell_timeout: float, run_timeout: float) -> None:
     """Raise `RunError` unless these can be the most seconds for a cell and for a run."""
     for name, limit in (("cell_timeout", cell_timeout), ("run_timeout", run_timeout)):
-        if not limit > 0:
+        if not 0 < limit < math.inf:
             raise RunError(f"{name} must be a number of seconds above 0, got {limit:g}", misuse=True)
 
 

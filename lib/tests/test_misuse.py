@@ -54,6 +54,10 @@ MISUSES = {
     ("grid", "wrong type"): (["grid", "wrong.yaml"], "grid must be a whole number from 11 to 1001, got 'x'"),
     ("results", "wrong ending"): (["results", "record.json", "--output", "t.xlsx"], "--output must end in .csv or .parquet"),
     ("count", "wrong type"): ([*COUNT, "--threshold", "x"], "invalid float value: 'x'"),
+    ("count", "more decimals than there are"): ([*COUNT, "--decimals", "400"], "from 1 to 15, got '400'"),
+    ("count", "no scheduler"): ([*COUNT, "--scheduler", "x"], "no Dask scheduler answers at 'x'|needs Dask"),
+    ("collect", "run without end"): ([*GOOD_COLLECT, "--run", "9" * 20], "must be a whole number from 0 to 1,000,000,000"),
+    ("run", "time without end"): ([*RUN, "--cell-timeout", "inf"], "cell_timeout must be a number of seconds above 0, got inf"),
     ("count", "wrong ending"): ([*COUNT, "--output", "c.csv"], "--output must end in"),
     ("collect", "wrong type"): ([*GOOD_COLLECT, "--limit", "x"], "must be a whole number from 1, got 'x'"),
     ("collect", "no money"): ([*GOOD_COLLECT, "--max-cost", "x"], "--max-cost must be a number of US dollars"),
@@ -87,6 +91,7 @@ MISUSES = {
     ("collect", "broken study"): (["collect", "broken", "--prompt", "good", "--model", "m"], r"broken/study\.toml.*TOML"),
     ("count", "broken study"): (["count", "counted.parquet", "--taxonomy", "broken"], r"TOML"),
     ("lint", "broken study"): (["lint", "data/broken/good.toml"], r"broken/study\.toml.*TOML"),
+    ("report", "setting out of range"): (["report", "wild"], r"wild/report\.toml: .*threshold must be"),
     ("report", "broken settings"): (["report", "settings"], "settings/report.toml: 20_thresholds may not set record"),
     # a name that leads elsewhere
     ("new", "name with .."): (["new", "../mine", *NEW], "a study is named by up to 64 letters"),
@@ -122,10 +127,11 @@ MISUSES = {
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a repository with all that the misuses name, once."""
-    root = make_repository(tmp_path_factory.mktemp("misuse") / "r", studies=("small", "broken", "settings"))
+    root = make_repository(tmp_path_factory.mktemp("misuse") / "r", studies=("small", "broken", "settings", "wild"))
     (root / "file").write_text("a file where a folder should be")
     (root / "data" / "broken" / "study.toml").write_text('title = = "no TOML"')
     (root / "data" / "settings" / "report.toml").write_text('[20_thresholds]\nrecord = "../../elsewhere.json"\n')
+    (root / "data" / "wild" / "report.toml").write_text("[20_thresholds]\nthreshold = 2.0\n")
     source = json.loads((TESTS / "notebooks" / "20_thresholds.ipynb").read_text())
     source["cells"][2]["source"] = "from assay.study import load_study\nload_study(study)"
     (root / "notebooks" / "loads.ipynb").write_text(json.dumps(source))

@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,11 +85,11 @@ def test_a_failure_is_told_on_the_index_and_by_the_exit_code_and_the_rest_is_mad
 
 
 def test_a_run_that_is_refused_leaves_no_older_page(repository: Path) -> None:
-    (repository / "data" / "one" / "report.toml").write_text("[20_thresholds]\ntie_margin = 2\n")
     page = repository / "reports" / "one" / "20_thresholds.html"
     page.parent.mkdir(parents=True)
     page.write_text("of an earlier run")
-    (outcome,) = make_report(list_jobs(["one"]))
+    (job,) = list_jobs(["one"])
+    (outcome,) = make_report([replace(job, parameters={"tie_margin": 2})])
     assert outcome.failure.startswith("tie_margin must be a number from 0 to 1")
     assert outcome.misuse
     assert not page.exists()

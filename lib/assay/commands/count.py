@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from assay.commands.progress import Progress
-from assay.commands.words import add_workers, count
+from assay.commands.words import add_workers, places
 
 
 def declare(commands: Any) -> argparse.ArgumentParser:
@@ -38,7 +38,7 @@ def declare(commands: Any) -> argparse.ArgumentParser:
     )
     command.add_argument("--tie-margin", type=float, help="of that point, in hundredths (default: 0.10)")
     command.add_argument(
-        "--decimals", type=count, metavar="N", help="round confidences for calibration (default: they are exact)"
+        "--decimals", type=places, metavar="N", help="round confidences for calibration (default: they are exact)"
     )
     command.add_argument(
         "--output",

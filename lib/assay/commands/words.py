@@ -3,20 +3,31 @@
 import argparse
 from pathlib import Path
 
+MOST = 10**9
+"""The largest whole number that an option takes; none of those there are has a use for a larger one."""
+
 
 def count(text: str) -> int:
     """Read a whole number from 1, for argparse."""
-    number = int(text) if text.isascii() and text.isdigit() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"must be a whole number from 1, got {text!r}")
-    return number
+    return _whole(text, lowest=1)
 
 
 def run_number(text: str) -> int:
     """Read a whole number from 0, for argparse."""
-    if not (text.isascii() and text.isdigit()):
-        raise argparse.ArgumentTypeError(f"must be a whole number from 0, got {text!r}")
-    return int(text)
+    return _whole(text, lowest=0)
+
+
+def places(text: str) -> int:
+    """Read a number of decimal places, for argparse; a double has no more than 15 to round to."""
+    return _whole(text, lowest=1, highest=15)
+
+
+def _whole(text: str, lowest: int, highest: int = MOST) -> int:
+    number = int(text) if text.isascii() and text.isdigit() and len(text) <= len(str(highest)) else -1
+    if not lowest <= number <= highest:
+        limit = f" to {highest:,}" if text.isascii() and text.isdigit() and text.strip("0") else ""
+        raise argparse.ArgumentTypeError(f"must be a whole number from {lowest}{limit}, got {text[:40]!r}")
+    return number
 
 
 def add_workers(command: argparse.ArgumentParser, what: str) -> None:

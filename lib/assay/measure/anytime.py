@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from assay.measure.intervals import whole_count
+
 FloatArray = NDArray[np.float64]
 
 PRIOR_MISSES = 1.0
@@ -61,7 +63,17 @@ def anytime_bounds(successes: int, trials: int, delta_lower: float, delta_upper:
     -------
     lower, upper : float in [0, 1]
         The rates at which the evidence just suffices: any target up to `lower` is shown to be reached.
+
+    Raises
+    ------
+    ValueError
+        If a count is no whole number from 0, if successes exceed trials, or a delta is not in (0, 1).
     """
+    if whole_count("successes", successes) > whole_count("trials", trials):
+        raise ValueError(f"successes must be at most trials ({trials}), got {successes}")
+    for name, delta in (("delta_lower", delta_lower), ("delta_upper", delta_upper)):
+        if not 0 < delta < 1:
+            raise ValueError(f"{name} must lie in (0, 1), got {delta!r}")
     if not trials:
         return 0.0, 1.0
 

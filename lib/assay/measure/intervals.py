@@ -7,6 +7,7 @@ answer per item gives Wilson's interval itself, and so do ten identical answers 
 most three misses, or three hits, one bound reaches further (`proportion_bounds`).
 """
 
+import operator
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias
 
@@ -274,6 +275,17 @@ def exact_upper(k: npt.ArrayLike, n: npt.ArrayLike, delta: float) -> FloatArray:
     """
     k, n = _counts(k, n, names=("k", "n"))
     return np.asarray(1.0 - exact_lower(n - k, n, delta), dtype=np.float64)
+
+
+def whole_count(name: str, value: object) -> int:
+    """Return a count as an int; ValueError, naming it, if it is no whole number or below 0."""
+    try:
+        count = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        count = -1
+    if count < 0:
+        raise ValueError(f"{name} must be a whole number of at least 0, got {value!r}")
+    return count
 
 
 def item_codes(items: npt.ArrayLike) -> tuple[npt.NDArray[np.intp], int]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from assay.measure.intervals import FloatArray
+from assay.measure.intervals import FloatArray, whole_count
 
 FEWEST = 1000
 
@@ -35,14 +35,18 @@ def mcnemar(a_only: int, b_only: int) -> float:
     float in (0, 1]
         1 where no pair differs: there is nothing to test, which shows no equality either.
 
+    Raises
+    ------
+    ValueError
+        If a count is no whole number, or negative.
+
     Notes
     -----
     McNemar (1947), https://doi.org/10.1007/BF02295996, in its exact binomial form.
     """
-    if a_only < 0 or b_only < 0:
-        raise ValueError(f"a_only and b_only must not be negative, got {a_only} and {b_only}")
-    differing = a_only + b_only
-    return float(min(1.0, 2 * special.bdtr(min(a_only, b_only), differing, 0.5)))
+    fewer, more = sorted((whole_count("a_only", a_only), whole_count("b_only", b_only)))
+    # The lower tail of a binomial, as an incomplete beta function: the binomial of scipy counts in 32 bits.
+    return float(min(1.0, 2 * special.betainc(max(more, 1), fewer + 1, 0.5)))
 
 
 def permutations_needed(tests: int, level: float = 0.05) -> int:

@@ -49,6 +49,12 @@ class GateResult:
             raise ValueError(f"successes must lie between 0 and trials ({self.trials}), got {self.successes}")
         if not 0 <= self.lower <= self.upper <= 1:
             raise ValueError(f"lower and upper must satisfy 0 <= lower <= upper <= 1, got {self.lower}, {self.upper}")
+        share = self.successes / self.trials if self.trials else None
+        # Above even odds a bound may well pass the share itself; with no more than them, it bounds nothing if it does.
+        if share is not None and self.delta <= 0.5 and (below(share, self.lower) or below(self.upper, share)):
+            raise ValueError(
+                f"lower {self.lower} and upper {self.upper} must enclose {self.successes} successes of {self.trials}"
+            )
         if self.verdict not in VERDICTS:
             raise ValueError(f"verdict must be one of {', '.join(VERDICTS)}, got {self.verdict!r}")
         if self.verdict == "pass" and not at_least(self.lower, self.target):

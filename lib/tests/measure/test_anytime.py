@@ -102,6 +102,23 @@ def test_no_labels_are_no_evidence():
     assert anytime_bounds(0, 0, DELTA, DELTA) == (0.0, 1.0)
 
 
+@pytest.mark.parametrize(
+    ("given_to_it", "said"),
+    [
+        ((float("nan"), 300, DELTA, DELTA), "successes must be a whole number"),
+        ((None, 300, DELTA, DELTA), "successes must be a whole number"),
+        ((-1, 300, DELTA, DELTA), "successes must be a whole number of at least 0"),
+        ((3, 2.5, DELTA, DELTA), "trials must be a whole number"),
+        ((301, 300, DELTA, DELTA), r"successes must be at most trials \(300\), got 301"),
+        ((3, 300, 0.0, DELTA), r"delta_lower must lie in \(0, 1\)"),
+        ((3, 300, DELTA, float("nan")), r"delta_upper must lie in \(0, 1\)"),
+    ],
+)
+def test_bounds_of_what_is_no_count_are_refused(given_to_it, said):
+    with pytest.raises(ValueError, match=said):
+        anytime_bounds(*given_to_it)
+
+
 @settings(max_examples=50, deadline=None)
 @given(st.integers(0, 400), st.integers(0, 100), st.floats(0.02, 0.99))
 def test_bounds_say_what_the_evidence_says(hits, misses, target):

@@ -22,9 +22,18 @@ def test_without_a_pair_that_differs_mcnemar_gives_one():
     assert mcnemar(0, 0) == 1.0
 
 
-def test_negative_counts_are_refused():
-    with pytest.raises(ValueError, match="must not be negative"):
-        mcnemar(-1, 3)
+@pytest.mark.parametrize("count", [-1, 5.5, float("nan"), None, "5", 5.0])
+def test_what_is_no_count_is_refused(count):
+    with pytest.raises(ValueError, match="a_only must be a whole number of at least 0"):
+        mcnemar(count, 3)
+    with pytest.raises(ValueError, match="b_only must be a whole number of at least 0"):
+        mcnemar(np.int64(3), count)
+
+
+@pytest.mark.parametrize("more", [2**31, 2**33 + 5, 10**15])
+def test_counts_beyond_32_bits_are_not_wrapped(more):
+    assert mcnemar(more, 3) == mcnemar(3, more) == pytest.approx(0, abs=1e-300)
+    assert mcnemar(more, more) == 1.0
 
 
 def within_simulation_error(got: float, expected: float) -> bool:

@@ -306,6 +306,7 @@ GATE_FAULTS = [
     ({"trials": 2.5}, r"policy\.gates\[0\]\.trials must be a whole number"),
     ({"lower": 0.94}, r"verdict is pass, but lower 0\.94 does not reach target 0\.95"),
     ({"verdict": "fail"}, r"verdict is fail, but upper 1\.0 is not below target 0\.95"),
+    ({"successes": 0}, r"lower 0\.9704 and upper 1\.0 must enclose 0 successes of 100"),
     ({"lower": 0.99, "upper": 0.98}, "0 <= lower <= upper <= 1"),
     ({"extra": 1}, r"policy\.gates\[0\]: unknown field 'extra'"),
 ]
