@@ -15,7 +15,8 @@ from assay.show.misroutes import misroute_frame
 from assay.show.opening import Opened
 from assay.show.tables import Table
 from assay.show.thresholds import HOW
-from assay.show.words import Words, confidence_words, count, dates, listed, percent, short_interval
+from assay.show.words import Words, confidence_words, count, dates, listed, listed_series, percent, short_interval
+from assay.study import Series
 
 STEPS = (-0.10, -0.05, 0.0, 0.05, 0.10)
 """How far around the operating point the sensitivity table looks, in thresholds and in tie margins."""
@@ -57,11 +58,11 @@ def verdicts(tuned: Sequence[Tuned]) -> Words:
     paragraphs = []
     for verdict in (PASS, UNDECIDED, FAIL):
         alike = [one for one in tuned if one.certificate.verdict == verdict]
-        about: dict[str, list[str]] = {}
+        about: dict[str, list[Series]] = {}
         for one in alike:
-            about.setdefault(one.certificate.reason, []).append(one.series.name)
+            about.setdefault(one.certificate.reason, []).append(one.series)
         if len(about) <= FEW:
-            paragraphs += [f"{listed(names, most=20)}: {reason}" for reason, names in about.items()]
+            paragraphs += [f"{listed_series(own)}: {reason}" for reason, own in about.items()]
             continue
         first = max(alike, key=_merit)
         leads = "With the most coverage" if verdict == PASS else "Closest to its gates"

@@ -18,7 +18,7 @@ from assay.show.threshold_figures import (
     planes,
     safety_for_coverage,
 )
-from assay.show.words import Words, count, listed, percent, sentence, short_interval, span, with_interval
+from assay.show.words import Words, count, listed, listed_series, percent, sentence, short_interval, span, with_interval
 
 __all__ = [
     "HOW",
@@ -69,9 +69,9 @@ def findings(tuned: Sequence[Tuned]) -> Words:
     stuck = [one for one in tuned if _one_answer(one)]
     paragraphs = [_finding(one) for one in tuned] if len(tuned) <= FEW else [_together(tuned)]
     if stuck:
-        names, classes = [one.series.name for one in stuck], sorted({_one_answer(one) for one in stuck})
+        classes = sorted({_one_answer(one) for one in stuck})
         paragraphs.append(
-            f"{listed(names, most=20)}: the point decides {listed(classes)} "
+            f"{listed_series([one.series for one in stuck])}: the point decides {listed(classes)} "
             "for nearly every answer that it acts on. It meets its gates by no longer classifying."
         )
     return Words(*paragraphs)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from assay.measure.intervals import Interval
 from assay.measure.phrases import in_words
+from assay.study.series import Series
 
 NO_DATE = "not recorded"
 
@@ -64,6 +65,19 @@ def listed(names: Sequence[str], most: int = 6) -> str:
     if len(names) > most:
         names = [*names[: most - 1], f"{len(names) - most + 1} more"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "none"
+
+
+def listed_series(series: Sequence[Series], most: int = 20) -> str:
+    """Join the names of series, those of one model after its name: ``phi-4 (L1, token; L1, verbal) and o3, L1, verbal``."""
+    by_model: dict[str, list[Series]] = {}
+    for one in series:
+        by_model.setdefault(one.model, []).append(one)
+    names = []
+    for model, own in by_model.items():
+        rest = [one.name.removeprefix(f"{model}, ") for one in own]
+        together = len(own) > 1 and all(one.name.startswith(f"{model}, ") for one in own)
+        names += [f"{model} ({'; '.join(rest)})"] if together else [one.name for one in own]
+    return listed(names, most)
 
 
 def confidence_words(calibration: str | None, elicitation: str | None) -> str:

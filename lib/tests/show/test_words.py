@@ -1,3 +1,5 @@
+import pandas as pd
+
 from assay.measure.intervals import UNKNOWN, Interval
 from assay.show.words import (
     Words,
@@ -5,11 +7,13 @@ from assay.show.words import (
     count,
     dates,
     listed,
+    listed_series,
     percent,
     sentence,
     short_interval,
     with_interval,
 )
+from assay.study import Series
 
 HALF = Interval(0.5, 0.25, 0.751, 20, 20.0)
 
@@ -34,6 +38,16 @@ def test_counts_and_lists_read_as_english():
     assert listed(["a", "b", "c"]) == "a, b and c"
     assert listed(list("abcdefgh"), most=3) == "a, b and 6 more"
     assert sentence("so it is") == "So it is."
+
+
+def test_series_of_one_model_are_named_after_it_together():
+    def series(name, model):
+        return Series(name, model, "p", "language_model", "verbal", pd.DataFrame())
+
+    named = [series("phi, L1, token", "phi"), series("o3, L1", "o3"), series("phi, L1, verbal", "phi")]
+    assert listed_series(named) == "phi (L1, token; L1, verbal) and o3, L1"
+    # A name holds what differs alone, which may leave the model out.
+    assert listed_series([series("L1", "phi"), series("L2", "phi")]) == "L1 and L2"
 
 
 def test_words_escape_what_they_are_given_and_drop_empty_paragraphs():
