@@ -40,7 +40,10 @@ _SAID = {
     "error": "str",
     "flags": "object",
 }
-_MEASURED = {"prompt_tokens": True, "completion_tokens": True, "cost_usd": False, "latency_s": False}
+
+MEASURED = {"prompt_tokens": True, "completion_tokens": True, "cost_usd": False, "latency_s": False}
+"""Figures of a call, and whether they are whole numbers."""
+
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
 
@@ -124,7 +127,7 @@ def _answers(
     for name, dtype in _SAID.items():
         columns[name] = pd.Series(getattr(said, name), dtype=dtype)
     columns["correct"] = (columns["predicted"] == label).astype("boolean").mask(columns["error"].notna())
-    for name, whole in _MEASURED.items():
+    for name, whole in MEASURED.items():
         columns[name] = _measured(one, name, whole=whole)
     columns["asked_at"] = _optional_text(one, "asked_at")
     for name in items.frame.columns:
@@ -199,8 +202,8 @@ def _elicitations(one: AnswerSource) -> pd.Series:
 
 
 def _given(one: AnswerSource, name: str) -> bool:
-    """Tell whether a column is mapped, or stands in the table under its own name."""
-    return name in one.spec.columns or one.table.has(ColumnSource(name))
+    """Tell whether a column is mapped, or stands in the table under its own name and is not left out."""
+    return name in one.spec.columns or (name not in one.spec.leave_out and one.table.has(ColumnSource(name)))
 
 
 def _optional_text(one: AnswerSource, name: str) -> pd.Series:

@@ -16,6 +16,7 @@ from assay.study.columns import ColumnSource, Table, label_text
 from assay.study.errors import StudyError, listed, nearest, shown
 from assay.study.frames import inferred_taxonomy
 from assay.study.identity import LONGEST_NAME, settle_items, settle_prompt, settle_runs
+from assay.study.known import LeftOut, settle_known
 from assay.study.likely import (
     ABSTENTIONS,
     describes_items,
@@ -97,7 +98,9 @@ class Guess:
         With its gates.
     calibration : Calibration
     elicitation : Elicitation or None
-        None where a column says it, and for a classifier.
+        None where a column says it of every row, and for a classifier.
+    left_out : LeftOut
+        Columns whose names are known, and which hold something else.
     said : tuple of (str, str)
         What was guessed, and how, in words.
     """
@@ -113,6 +116,7 @@ class Guess:
     taxonomy: Taxonomy
     calibration: Calibration
     elicitation: Elicitation | None
+    left_out: LeftOut
     said: tuple[tuple[str, str], ...]
 
 
@@ -125,30 +129,33 @@ def guess(table: Table, asked: Asked) -> Guess:
         If the label, the predicted class or the confidence cannot be found (what was looked for is named), a column that
         was asked for is not there, the confidences are on no known scale, or the labels are no classes.
     """
-    roles = Roles(table, asked.columns, without=tuple(asked.constants))
+    options = _said_by_options(asked)
+    roles = Roles(table, asked.columns, without=(*asked.constants, *options))
     labels = _labels(roles)
     by_class = roles.by_class(labels)
     roles.refuse_missing(by_class)
     taxonomy = _taxonomy(roles, labels, by_class, asked.abstain)
-    constants = {**settle_prompt(roles), **asked.constants}
+    settle_prompt(roles)
     ids = settle_items(roles, labels)
     number_runs = settle_runs(roles, ids)
     _say_series(roles, asked.constants)
     scale, decimal = _scale(roles, by_class, asked.scale)
     tags = _tags(roles, ids, asked.tags)
     calibration, elicitation = _origin(roles, by_class, asked)
+    left_out = settle_known(roles, by_class.values(), asked.constants, options, decimal)
     return Guess(
         columns=roles.columns,
         by_class=by_class,
         number_rows="item_id" not in roles,
         number_runs=number_runs,
-        constants=constants,
+        constants=dict(asked.constants),
         tags=tags,
         scale=scale,
         decimal=decimal,
         taxonomy=replace(taxonomy, gates=_gates(roles, taxonomy, asked)),
         calibration=calibration,
         elicitation=elicitation,
+        left_out=left_out,
         said=tuple(roles.said),
     )
 
@@ -280,19 +287,27 @@ def _describes(roles: Roles, name: str, ids: pd.Series) -> bool:
 
 def _origin(roles: Roles, by_class: Mapping[str, str], asked: Asked) -> tuple[Calibration, Elicitation | None]:
     """Return where the confidences come from, which hardly any table says by itself."""
-    column = roles.columns.pop("elicitation", None)
     if asked.calibration == Calibration.CLASSIFIER:
         roles.say("kind of confidence", "a trained classifier's")
         return Calibration.CLASSIFIER, None
-    if column is not None and asked.elicitation is None:
-        roles.columns["elicitation"] = column
-        roles.say("kind of confidence", f"a language model's; column {shown(column)} says which")
-        return Calibration.LANGUAGE_MODEL, None
     usual = Elicitation.TOKEN if by_class or "probabilities" in roles else Elicitation.VERBAL
+    if "elicitation" in roles:
+        empty = int(roles.text("elicitation").isna().sum())
+        otherwise = f", and where it is empty ({empty:,} rows) it is supposed: {_HOW[usual]}" if empty else ""
+        column = shown(roles.columns["elicitation"])
+        roles.say("kind of confidence", f"a language model's; column {column} says which{otherwise}")
+        return Calibration.LANGUAGE_MODEL, usual if empty else None
     elicitation = asked.elicitation or usual
     supposed = "" if asked.elicitation else ", supposed (--elicitation, --calibration)"
     roles.say("kind of confidence", f"a language model's, {_HOW[elicitation]}{supposed}")
     return Calibration.LANGUAGE_MODEL, elicitation
+
+
+def _said_by_options(asked: Asked) -> dict[str, str]:
+    """Return what a person said that a column might say, too, and by which option."""
+    if asked.calibration == Calibration.CLASSIFIER:
+        return {"elicitation": "--calibration"}
+    return {} if asked.elicitation is None else {"elicitation": "--elicitation"}
 
 
 def _gates(roles: Roles, taxonomy: Taxonomy, asked: Asked) -> tuple[Gate, ...]:

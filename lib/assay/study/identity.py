@@ -6,7 +6,6 @@ narrow. So an id is believed only where its rows agree, and where there is none,
 
 import pandas as pd
 
-from assay.study.answers import UNNAMED
 from assay.study.errors import StudyError, shown
 from assay.study.likely import NAMES, identifies, numbers_of
 from assay.study.roles import Roles
@@ -17,19 +16,17 @@ LONGEST_NAME = 80
 _MOST_PROMPTS = 20
 
 
-def settle_prompt(roles: Roles) -> dict[str, str]:
+def settle_prompt(roles: Roles) -> None:
     """Tell the name of a prompt from its text, which hardly ever repeats."""
     name = roles.columns.get("prompt")
     if name is None or "prompt" in roles.named:
-        return {}
+        return
     distinct = roles.text("prompt").dropna()
     named = distinct.nunique() <= max(_MOST_PROMPTS, len(distinct) / 20)
     if distinct.empty or (named and distinct.str.len().max() <= LONGEST_NAME):
-        return {}
+        return
     del roles.columns["prompt"]
     roles.columns.setdefault("text", name)
-    # A column that is called so would be read as the name of one.
-    return {"prompt": UNNAMED} if name == "prompt" else {}
 
 
 def settle_items(roles: Roles, labels: pd.Series) -> pd.Series:
@@ -60,9 +57,7 @@ def settle_runs(roles: Roles, ids: pd.Series) -> bool:
     series = {role: roles.text(role).fillna("") for role in ("model", "prompt", "elicitation") if role in roles}
     frame = pd.DataFrame({"item": ids, **series})
     repeated = bool(frame.duplicated().any())
-    if "run" not in roles:
-        number = repeated
-    else:
+    if "run" in roles:
         run = roles.columns["run"]
         runs = numbers_of(roles.table.frame[run])
         if (runs.notna() & (runs % 1 == 0)).all() and not frame.assign(run=runs).duplicated().any():
@@ -73,8 +68,6 @@ def settle_runs(roles: Roles, ids: pd.Series) -> bool:
                 "an item apart"
             )
         del roles.columns["run"]
-        # A column that is called so would be read as one.
-        number = repeated or run == "run"
     if repeated:
         roles.say("run", "no column tells them apart: answers to one item are numbered in the order of the rows")
-    return number
+    return repeated

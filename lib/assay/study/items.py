@@ -39,7 +39,11 @@ class Items:
 
 
 def items_of_file(
-    table: Table, columns: Mapping[str, ColumnSource], tags: Mapping[str, ColumnSource], exclusions: Exclusions
+    table: Table,
+    columns: Mapping[str, ColumnSource],
+    tags: Mapping[str, ColumnSource],
+    exclusions: Exclusions,
+    leave_out: Sequence[str] = (),
 ) -> Items:
     """Take the items from a table of their own.
 
@@ -51,7 +55,7 @@ def items_of_file(
     id_column, label_column = column_source(columns, "item_id"), column_source(columns, "label")
     ids = table.identifiers(id_column, "the item id")
     _refuse_repeated(ids, table, id_column.column)
-    rows = _rows(table, ids, table.text(label_column, "the label"), columns, tags)
+    rows = _rows(table, ids, table.text(label_column, "the label"), columns, tags, leave_out)
     return _labelled(rows, table.name, exclusions)
 
 
@@ -62,6 +66,7 @@ def items_of_answers(
     columns: Mapping[str, ColumnSource],
     tags: Mapping[str, ColumnSource],
     exclusions: Exclusions,
+    leave_out: Sequence[str] = (),
 ) -> Items:
     """Take the items from the answers, which then carry the labels and tags themselves.
 
@@ -72,6 +77,8 @@ def items_of_answers(
     label : ColumnSource
     columns, tags
         Where else to look: `text`, and the tags by name.
+    leave_out
+        What not to look for under its own name.
 
     Raises
     ------
@@ -80,7 +87,7 @@ def items_of_answers(
     """
     every = pd.concat(
         [
-            _rows(table, own, table.text(label, "the label"), columns, tags)
+            _rows(table, own, table.text(label, "the label"), columns, tags, leave_out)
             for table, own in zip(tables, ids, strict=True)
         ],
         ignore_index=True,
@@ -137,11 +144,11 @@ def _rows(
     labels: pd.Series,
     columns: Mapping[str, ColumnSource],
     tags: Mapping[str, ColumnSource],
+    leave_out: Sequence[str],
 ) -> pd.DataFrame:
     text = column_source(columns, "text")
-    texts = (
-        table.text(text, "the text").fillna("") if "text" in columns or table.has(text) else pd.Series("", ids.index)
-    )
+    known = "text" in columns or ("text" not in leave_out and table.has(text))
+    texts = table.text(text, "the text").fillna("") if known else pd.Series("", ids.index)
     found = {"item_id": ids, "text": texts.astype("str"), "label": labels}
     for name, source in tags.items():
         found[TAG_PREFIX + name] = table.text(source, f"the tag {name}").fillna("")

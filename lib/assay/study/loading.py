@@ -123,11 +123,17 @@ def _load(folder: Path, settings: StudySettings) -> Study:
     tables = [source.table for source in sources]
     spec = settings.items
     if spec.source is not None:
-        items = items_of_file(read_table(spec.source), spec.columns, spec.tags, exclusions)
+        items = items_of_file(read_table(spec.source), spec.columns, spec.tags, exclusions, spec.leave_out)
     else:
         label = spec.columns.get("label") or column_source(settings.answers[0].columns, "label")
         items = items_of_answers(
-            tables, [source.item_ids for source in sources], label, spec.columns, spec.tags, exclusions
+            tables,
+            [source.item_ids for source in sources],
+            label,
+            spec.columns,
+            spec.tags,
+            exclusions,
+            spec.leave_out,
         )
     refuse_unknown_labels(items.frame["label"], items.frame["item_id"], settings.taxonomy, items.source)
     answers = tidy_answers(sources, items, settings.contract, settings.taxonomy, exclusions)

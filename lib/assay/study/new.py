@@ -8,7 +8,7 @@ import json
 import re
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -122,6 +122,7 @@ def study_toml(guessed: Guess, file: str, how: Mapping[str, str], *, title: str,
         "[items]",
         f"columns = {_inline(items)}",
         *([f"tags = {_inline(guessed.tags)}"] if guessed.tags else []),
+        *_leave_out(guessed.left_out.items),
         "",
         "# Which columns hold the answers, and what number means certainty: 1 or 100.",
         "[contract]",
@@ -153,6 +154,7 @@ def study_toml(guessed: Guess, file: str, how: Mapping[str, str], *, title: str,
             else []
         ),
         f"columns = {_inline(answers)}",
+        *_leave_out(guessed.left_out.answers),
         "",
         "# What a policy has to show before it is certified: accepted_accuracy (of all it acts on), or class_accuracy or",
         "# caught of the classes that matter most. delta is the allowed chance of certifying one that falls short.",
@@ -216,6 +218,11 @@ def _read_words(table: Table, how: Mapping[str, str]) -> tuple[tuple[str, str], 
 def _text(value: str) -> str:
     """Write a string as TOML does: JSON's escapes are TOML's, but for one control character."""
     return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _leave_out(names: Sequence[str]) -> list[str]:
+    listing = ", ".join(map(_text, names))
+    return [f"leave_out = [{listing}]  # columns of these names hold something else"] if names else []
 
 
 def _inline(table: Mapping[str, str]) -> str:

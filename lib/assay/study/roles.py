@@ -123,7 +123,8 @@ class Roles:
             values = self.table.text(ColumnSource(name), f"the {word(role)}").dropna()
         except StudyError:
             return False
-        return role != "elicitation" or bool(values.isin([str(one) for one in Elicitation]).all())
+        known = values.isin([str(one) for one in Elicitation])
+        return role != "elicitation" or (len(known) > 0 and bool(known.all()))
 
 
 def word(role: str) -> str:

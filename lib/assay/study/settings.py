@@ -22,6 +22,7 @@ from assay.study.tables import (
     column_sources,
     file_source,
     inside,
+    names_left_out,
     one_of,
     open_table,
     open_tables,
@@ -44,9 +45,10 @@ _KEYS = (
     "title", "source", "licence", "seed", "certification_share", "taxonomy", "gate", "contract", "items", "answers",
     "annotators", "prompts", "prevalence", "costs",
 )  # fmt: skip
+_OPTIONAL = tuple(name for name in ANSWER_COLUMNS if name not in ("item_id", "label", "completion"))
 _HOW = ("encoding", "delimiter", "skip_rows", "decimal")
-_ITEMS = ("columns", "tags", "compare_within")
-_ANSWERS = ("calibration", "elicitation", "columns", "model", "prompt", "number_rows", "number_runs")
+_ITEMS = ("columns", "tags", "compare_within", "leave_out")
+_ANSWERS = ("calibration", "elicitation", "columns", "model", "prompt", "number_rows", "number_runs", "leave_out")
 _PREVALENCE_ROUNDING = 1e-6
 
 
@@ -63,12 +65,15 @@ class ItemsFile:
     tags : mapping of str to ColumnSource
     compare_within : str
         The tag whose values are data sets of their own, that are never pooled; empty where there is none.
+    leave_out : tuple of str
+        Names of `ITEM_COLUMNS` that no column is looked for: one that is called so holds something else.
     """
 
     source: FileSource | None = None
     columns: Mapping[str, ColumnSource] = field(default_factory=dict)
     tags: Mapping[str, ColumnSource] = field(default_factory=dict)
     compare_within: str = ""
+    leave_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,6 +94,8 @@ class AnswersFile:
         Whether every row is an item of its own, whose id is the row's number, counted from 1.
     number_runs : bool
         Whether the answers of one series to one item are runs in the order of the rows, counted from 1.
+    leave_out : tuple of str
+        Names of `ANSWER_COLUMNS` that no column is looked for: one that is called so holds something else.
     """
 
     source: FileSource
@@ -98,6 +105,7 @@ class AnswersFile:
     constants: Mapping[str, str] = field(default_factory=dict)
     number_rows: bool = False
     number_runs: bool = False
+    leave_out: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -217,7 +225,7 @@ def _items_file(fields: Fields, folder: Path) -> ItemsFile:
     within = fields.text("compare_within", "")
     if within and within not in tags:
         raise StudyError(f"{fields.where}.compare_within: {shown(within)} is not a tag (the tags are {listed(tags)})")
-    return ItemsFile(source, columns, tags, within)
+    return ItemsFile(source, columns, tags, within, names_left_out(fields, ("text",), columns))
 
 
 def _answers_file(fields: Fields, folder: Path) -> AnswersFile:
@@ -238,7 +246,13 @@ def _answers_file(fields: Fields, folder: Path) -> AnswersFile:
         if numbered[key] and column in columns:
             raise StudyError(f"{fields.where}.{key}: the {column.replace('_', ' ')} is named as a column, too")
     return AnswersFile(
-        source, calibration, Elicitation(elicitation) if elicitation else None, columns, constants, **numbered
+        source,
+        calibration,
+        Elicitation(elicitation) if elicitation else None,
+        columns,
+        constants,
+        **numbered,
+        leave_out=names_left_out(fields, _OPTIONAL, columns),
     )
 
 

@@ -1,6 +1,7 @@
 """Tables of `study.toml`, opened so that a key nobody knows is found before one that is missing for it."""
 
 import codecs
+from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
@@ -96,6 +97,21 @@ def column_sources(fields: Fields, allowed: tuple[str, ...]) -> dict[str, Column
     table = fields.take("columns", {})
     open_table(table, where, *allowed)
     return {key: _column_source(value, f"{where}.{key}") for key, value in table.items()}
+
+
+def names_left_out(fields: Fields, allowed: tuple[str, ...], columns: Mapping[str, ColumnSource]) -> tuple[str, ...]:
+    """Take the list `leave_out` of a table: what no column is looked for, although one is called so."""
+    where = f"{fields.where}.leave_out"
+    given = fields.take("leave_out", [])
+    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+        raise StudyError(f"{where} must be a list of names, got {shown(given)}")
+    for name in given:
+        if name not in allowed:
+            hint = nearest(name, allowed) or f" (known are {listed(allowed, at_most=20)})"
+            raise StudyError(f"{where}: unknown name {shown(name)}{hint}")
+        if name in columns:
+            raise StudyError(f"{where}: {shown(name)} is named as a column, too")
+    return tuple(given)
 
 
 def tag_sources(fields: Fields) -> dict[str, ColumnSource]:
