@@ -11,6 +11,7 @@ import numpy as np
 
 from assay.rules import Taxonomy
 from assay.rules.parsing import AnswerError, read_confidence
+from assay.rules.parsing.confidence import written_number
 
 ROUNDING = 1e-4
 """Share of the scale by which a tabulated number may miss its ends, as the 1.00002 of a normalised vector does."""
@@ -40,11 +41,26 @@ def read_number(value: object, scale: int) -> tuple[float, Flags, str | None]:
     return number, flags, None
 
 
+def as_written(value: object) -> tuple[float, bool]:
+    """Return the number in a cell as it stands there (NaN for what `read_number` takes for none), and whether in percent."""
+    if isinstance(value, str):
+        try:
+            return written_number(value)
+        except AnswerError:
+            return np.nan, False
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return np.nan, False
+    try:
+        return float(value), False
+    except OverflowError:
+        return np.inf, False
+
+
 def read_scores(cell: object, scale: int, taxonomy: Taxonomy, most_mass: float) -> Scores:
     """Read a map of classes to numbers: a dict, the pairs of an Arrow map, or the JSON text of an object."""
     if cell is None or cell == "":
         return Scores({})
-    pairs = _pairs(cell)
+    pairs = pairs_of(cell)
     if pairs is None:
         return Scores({}, error="bad_alternatives")
     by_class: dict[str | None, float] = {}
@@ -71,7 +87,7 @@ def read_scores(cell: object, scale: int, taxonomy: Taxonomy, most_mass: float) 
     return Scores(by_class, tuple(dict.fromkeys(flags)))
 
 
-def _pairs(cell: object) -> list[tuple[str, Any]] | None:
+def pairs_of(cell: object) -> list[tuple[str, Any]] | None:
     """Return the names and values in a cell as they stand there, repeated names included; None where it is no map."""
     if isinstance(cell, str):
         try:

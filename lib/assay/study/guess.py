@@ -241,20 +241,21 @@ def _say_series(roles: Roles, constants: Mapping[str, str]) -> None:
 
 def _scale(roles: Roles, by_class: Mapping[str, str], asked: int | None) -> tuple[int, str]:
     """Return the scale of the confidences, and what stands before their fraction."""
-    if "probabilities" in roles:
-        roles.say("confidence", f"the class probabilities in column {shown(roles.columns['probabilities'])}")
-        return asked or 1, "."
     table = roles.table
-    columns = [roles.columns["confidence"]] if "confidence" in roles else list(by_class.values())
+    role = "probabilities" if "probabilities" in roles else "confidence"
+    columns = [roles.columns[role]] if role in roles else list(by_class.values())
     what = f"the class probabilities in {listed(columns, at_most=4)}" if by_class else f"column {shown(columns[0])}"
+    if role == "probabilities":
+        what = f"the class probabilities in {what}"
     raw = [table.frame[name] for name in columns]
     decimal = "," if table.header and any(has_decimal_commas(one) for one in raw) else table.decimal
     numbers = pd.concat([numbers_of(pointed(one, decimal)) for one in raw], ignore_index=True).dropna()
     if numbers.empty:
-        raise StudyError(f"{table.name}, {what}: holds no numbers; --confidence-column names another")
+        raise StudyError(f"{table.name}, {what}: holds no numbers; --{role}-column names another")
     scale = asked or scale_of(numbers, f"{table.name}, {what}")
     comma = ", with a decimal comma" if decimal == "," else ""
-    reach = f"from {numbers.min():.6g} to {numbers.max():.6g}{comma}"
+    least, most = numbers["number"].min(), numbers["number"].max()
+    reach = f"from {least:.6g} to {most:.6g}{comma}"
     roles.say("confidence", f"{what}, {reach}: {scale} is certain (--scale)")
     return scale, decimal
 

@@ -6,8 +6,9 @@ narrow. So an id is believed only where its rows agree, and where there is none,
 
 import pandas as pd
 
+from assay.study.columns import ColumnSource
 from assay.study.errors import StudyError, shown
-from assay.study.likely import NAMES, identifies, numbers_of
+from assay.study.likely import NAMES, identifies
 from assay.study.roles import Roles
 
 LONGEST_NAME = 80
@@ -59,8 +60,11 @@ def settle_runs(roles: Roles, ids: pd.Series) -> bool:
     repeated = bool(frame.duplicated().any())
     if "run" in roles:
         run = roles.columns["run"]
-        runs = numbers_of(roles.table.frame[run])
-        if (runs.notna() & (runs % 1 == 0)).all() and not frame.assign(run=runs).duplicated().any():
+        try:
+            runs = roles.table.numbers(ColumnSource(run), "the run", whole=True)
+        except StudyError:
+            runs = pd.Series([pd.NA])
+        if runs.notna().all() and not frame.assign(run=runs).duplicated().any():
             return False
         if "run" in roles.named:
             raise StudyError(

@@ -9,6 +9,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
+from assay.study.cells import ROUNDING, as_written, pairs_of
+from assay.study.columns import distinct_objects, is_numeric
 from assay.study.errors import StudyError
 
 NAMES: dict[str, tuple[str, ...]] = {
@@ -80,33 +82,67 @@ def holds_maps(values: pd.Series) -> bool:
     return first.lstrip().startswith("{") if isinstance(first, str) else isinstance(first, Mapping | list)
 
 
-def numbers_of(values: pd.Series) -> pd.Series:
-    """Return a column's numbers as they are written, NaN for what is none; one with a percent sign as a share."""
-    if isinstance(values.dtype, pd.StringDtype) or values.dtype == object:
-        written = pd.Series(["" if one is None or isinstance(one, bool) else str(one) for one in values], dtype="str")
-        text = written.str.strip()
-        percents = text.str.endswith("%")
-        numbers = pd.to_numeric(text.str.rstrip("%"), errors="coerce").astype(float)
-        return numbers.where(~percents, numbers / 100).replace([np.inf, -np.inf], np.nan)
-    numbers = pd.Series(pd.to_numeric(values, errors="coerce").to_numpy(dtype=float, na_value=np.nan))
+def numbers_of(values: pd.Series) -> pd.DataFrame:
+    """Return the numbers of a column as whoever reads it as confidences takes them.
+
+    Parameters
+    ----------
+    values : Series
+        Numbers, texts, or maps of classes to either, whose numbers follow each other.
+
+    Returns
+    -------
+    DataFrame
+        A row for each cell, or for each number of a map: `number` as it is written, one in percent as a share, NaN for
+        what is none or not finite; `percent`.
+    """
+    if is_numeric(values):
+        plain = pd.DataFrame({"number": values.to_numpy(dtype=float, na_value=np.nan), "percent": False})
+        return plain.replace([np.inf, -np.inf], np.nan)
+    codes, distinct = distinct_objects(values)
+    cells = [[value for _, value in pairs_of(one) or ()] if holds_maps(pd.Series([one])) else [one] for one in distinct]
+    read = [[as_written(value) for value in cell] for cell in cells]
+    rows = [one for code in codes.tolist() for one in read[code]]
+    numbers = pd.DataFrame(rows, columns=["number", "percent"]).astype({"number": float, "percent": bool})
+    numbers["number"] = numbers["number"].where(~numbers["percent"], numbers["number"] / 100)
     return numbers.replace([np.inf, -np.inf], np.nan)
 
 
-def scale_of(numbers: pd.Series, what: str) -> int:
+def scale_of(numbers: pd.DataFrame, what: str) -> int:
     """Tell whether numbers go to 1 or to 100 by nearly all of them; what lies outside is out of scale, row by row.
+
+    One that is written in percent is the same on either scale, and tells nothing where others do.
+
+    Parameters
+    ----------
+    numbers : DataFrame
+        As of `numbers_of`, none missing.
+    what : str
+        What the message calls them.
 
     Raises
     ------
     StudyError
-        If neither can be told; `what` is what the message calls them.
+        If neither can be told. Fractions beside numbers above 1 are the worst of it: on a scale of 100, the 0.9 of
+        someone who is nearly certain would be less than one in a hundred.
     """
-    one, hundred = (float(numbers.between(0, top).mean()) for top in (1, 100))
+    plain = numbers["number"][~numbers["percent"]]
+    if plain.empty:
+        return 1
+    one, hundred = (float(plain.between(0, top).mean()) for top in (1, 100))
     if one >= _ALMOST_ALL:
         return 1
+    fractions, above = plain[plain.between(0, 1, inclusive="neither")], plain[plain > 1 + ROUNDING]
+    if len(fractions) and len(above):
+        raise StudyError(
+            f"{what}: numbers such as {fractions.iloc[0]:.6g} ({len(fractions):,} of them) stand beside such as "
+            f"{above.iloc[0]:.6g} ({len(above):,}), so that 1 or 100 may be certain; give --scale 1 or --scale 100, or "
+            "write all on one scale"
+        )
     if hundred >= _ALMOST_ALL and one <= 0.5:
         return 100
     raise StudyError(
-        f"{what}: numbers from {numbers.min():.6g} to {numbers.max():.6g}, {100 * one:.0f} % of them from 0 to 1, are on no "
+        f"{what}: numbers from {plain.min():.6g} to {plain.max():.6g}, {100 * one:.0f} % of them from 0 to 1, are on no "
         "known scale; give --scale 1 or --scale 100 (what lies outside is then unreadable), or name another column"
     )
 

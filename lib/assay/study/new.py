@@ -14,7 +14,7 @@ from pathlib import Path
 
 from assay.files import repository_root, write_whole
 from assay.study.columns import Table
-from assay.study.errors import StudyError, nearest, shown
+from assay.study.errors import StudyError, listed, nearest, shown
 from assay.study.guess import Asked, Guess, guess
 from assay.study.loading import find_studies, load_study
 from assay.study.manifest import write_manifest
@@ -25,6 +25,8 @@ from assay.study.study import Study
 RESERVED = ("answers", "grids", "notebooks", "policies", "records")
 """Folders of reports that a study's pages would get among."""
 
+_OF_LABELS = ("missing_field", "unknown_class")
+_OF_NUMBERS = ("missing_confidence", "bad_confidence", "out_of_scale", "bad_alternatives")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
@@ -95,6 +97,7 @@ def new_study(
             folder / "study.toml", study_toml(guessed, raw, how, title=title or name, source=source.name).encode()
         )
         study = load_study(folder)
+        _refuse_unreadable(study, guessed, table.name)
         write_manifest(folder)
         _check_name(name, data)
         folder.rename(data / name)
@@ -181,6 +184,22 @@ def _check_name(name: str, data: Path) -> None:
         raise StudyError(f"{shown(name)} is the name of a folder of reports; give the study another")
     if (data / name).exists() or name in find_studies():
         raise StudyError(f"there is a study {shown(name)} already; it stays as it is: give the new one another name")
+
+
+def _refuse_unreadable(study: Study, guessed: Guess, name: str) -> None:
+    """Raise `StudyError` where no answer can be read: that is a table misunderstood, and no study."""
+    errors = study.answers["error"]
+    if not errors.notna().all():
+        return
+    kind = str(errors.iloc[0])
+    roles = ("predicted",) if kind in _OF_LABELS else ("confidence", "probabilities") if kind in _OF_NUMBERS else ()
+    columns = [guessed.columns[role] for role in roles if role in guessed.columns]
+    if not columns:
+        columns = list(guessed.by_class.values()) if roles else ["error"]
+    raise StudyError(
+        f"{name}, column {listed(map(shown, columns), at_most=4)}: none of {len(errors):,} answers can be read, the first "
+        f"for {kind} where {guessed.scale} is certain; --scale and the options that name a column say otherwise"
+    )
 
 
 def _read(source: Path, encoding: str, delimiter: str | None) -> tuple[Table, dict[str, str]]:

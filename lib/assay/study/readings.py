@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from assay.rules import Taxonomy
-from assay.study.cells import MASS_ROUNDING, Flags, read_names, read_number, read_scores
+from assay.study.cells import MASS_ROUNDING, Flags, as_written, read_names, read_number, read_scores
 from assay.study.columns import ColumnSource, Table, distinct_objects, is_numeric, label_text
 from assay.study.contract import TableContract, TextContract
 
@@ -98,7 +98,7 @@ def read_columns(table: Table, contract: TableContract, taxonomy: Taxonomy) -> R
     if contract.label is not None:
         said.read_labels(table.raw(ColumnSource(contract.label), "the predicted class"), taxonomy)
     elif probabilities is not None:
-        said.read_labels(_most_probable(probabilities), taxonomy)
+        said.read_labels(_most_probable(probabilities, contract.scale), taxonomy)
     if probabilities is not None:
         said.read_probabilities(probabilities, contract.scale, taxonomy)
     else:
@@ -228,7 +228,7 @@ def _probabilities(table: Table, contract: TableContract) -> pd.Series | None:
     if isinstance(contract.probabilities, str):
         return table.raw(ColumnSource(contract.probabilities), "the probabilities")
     columns = {
-        name: [_number(value) for value in table.figures(ColumnSource(column), f"the probability of {name}")]
+        name: _numbers(table.figures(ColumnSource(column), f"the probability of {name}"))
         for name, column in contract.probabilities.items()
     }
     rows = zip(*columns.values(), strict=True)
@@ -238,21 +238,27 @@ def _probabilities(table: Table, contract: TableContract) -> pd.Series | None:
     return pd.Series(joined, dtype=object)
 
 
-def _number(value: Any) -> Any:
-    """Return a cell as a float where it is one; None where it is empty, and anything else as it is, for the row's error."""
-    if value is None or pd.isna(value) or (isinstance(value, str) and not value.strip()):
-        return None
-    try:
-        return value if isinstance(value, bool) or "_" in str(value) else float(value)
-    except (TypeError, ValueError):
-        return value
+def _numbers(column: pd.Series) -> list[Any]:
+    """Return each cell as a float where it is one; None where it is empty, and anything else as it is, for whoever reads it."""
+    codes, written = distinct_objects(column)
+    cells: list[Any] = []
+    for value in written:
+        number, percent = as_written(value)
+        blank = isinstance(value, str) and not value.strip()
+        cells.append(None if blank else value if percent or np.isnan(number) else number)
+    return [cells[code] for code in codes.tolist()]
 
 
-def _most_probable(probabilities: pd.Series) -> pd.Series:
+def _most_probable(probabilities: pd.Series, scale: int) -> pd.Series:
     """Name the class with the largest number of each row, the first of equal ones; None where there is no number."""
     chosen = []
     for row in probabilities:
-        numbers = {name: value for name, value in (row or {}).items() if isinstance(value, float)}
+        written = {name: as_written(value) for name, value in (row or {}).items()}
+        numbers = {
+            name: number * scale / 100 if percent else number
+            for name, (number, percent) in written.items()
+            if not np.isnan(number)
+        }
         chosen.append(max(numbers, key=lambda name: numbers[name]) if numbers else None)
     return pd.Series(chosen, dtype=object)
 

@@ -89,7 +89,9 @@ class Roles:
         for pattern in AFFIXES:
             columns = {name: self._folded.get(pattern.format(fold(name)), "") for name in sorted(classes)}
             free = len(set(columns.values()) - {"", *self.columns.values()}) == len(classes)
-            if free and all(numbers_of(self.table.frame[one]).notna().mean() > 0.5 for one in columns.values()):
+            if free and all(
+                numbers_of(self.table.frame[one])["number"].notna().mean() > 0.5 for one in columns.values()
+            ):
                 return columns
         return {}
 

@@ -171,6 +171,75 @@ def test_a_scale_that_cannot_be_told_is_asked_for(data, confidence):
     assert new_study("mine", path, Asked(scale=100)).study.contract.scale == 100
 
 
+@pytest.mark.parametrize("columns", [["confidence"], ["p_red", "p_blue"], ["probabilities"]])
+def test_fractions_beside_numbers_to_a_hundred_are_asked_about(data, columns):
+    numbers = ["0.9", "57", "88", "50"]
+    cells = [json.dumps({"red": float(one), "blue": 0}) for one in numbers] if columns == ["probabilities"] else numbers
+    path = write({name: PLAIN[name] for name in ("label", "predicted")} | dict.fromkeys(columns, cells))
+    with pytest.raises(
+        StudyError, match=r"such as 0.9 \(.* stand beside such as 57 .* --scale 1 or --scale 100"
+    ) as caught:
+        new_study("mine", path)
+    assert columns[0] in str(caught.value)
+    assert left(data) == []
+    assert new_study("mine", path, Asked(scale=100)).study.contract.scale == 100
+
+
+def test_a_percent_sign_settles_its_own_number_and_no_other(data):
+    made = new_study("mine", write(PLAIN | {"confidence": ["0.5%", "57", "88%", "50"]}))
+    assert made.study.answers["confidence"].tolist() == pytest.approx([0.005, 0.57, 0.88, 0.5])
+
+
+@pytest.mark.parametrize(
+    ("cells", "shares"), [(["60%", "40 %"], [0.6, 0.4]), (["60", "40"], [0.6, 0.4]), ([".6", "4e-1"], [0.6, 0.4])]
+)
+def test_class_probabilities_are_written_as_a_confidence_may_be(data, cells, shares):
+    path = write({"label": ["red", "blue"], "p_red": cells, "p_blue": cells[::-1]})
+    answers = new_study("mine", path).study.answers
+    assert answers["predicted"].tolist() == ["red", "blue"]
+    assert answers["confidence"].tolist() == pytest.approx([shares[0]] * 2)
+    assert [list(one.values()) for one in answers["alternatives"]] == [pytest.approx(shares[1:])] * 2
+
+
+def test_maps_may_go_to_a_hundred(data):
+    maps = ['{"red": 60, "blue": 40}', '{"red": "90%", "blue": 10}', '{"red": 55, "blue": 45}', '{"blue": 100}']
+    columns = {name: PLAIN[name] for name in ("label", "predicted")} | {"probs": maps}
+    assert new_study("mine", write(columns)).study.answers["confidence"].tolist() == [0.6, 0.9, 0.55, 1.0]
+
+
+@pytest.mark.parametrize("cell", ["90%%", "%", "9/10", "1_0", "\u0665", "nan"])
+def test_what_no_reader_takes_for_a_number_tells_no_scale(data, cell):
+    for columns in (
+        {"predicted": PLAIN["predicted"], "confidence": [cell] * 4},
+        {"p_red": [cell] * 4, "p_blue": [cell] * 4},
+    ):
+        with pytest.raises(StudyError, match=r"holds no numbers|none for the confidence"):
+            new_study("mine", write({"label": PLAIN["label"]} | columns))
+    assert left(data) == []
+
+
+def test_true_and_false_are_no_confidences(data):
+    path = write(PLAIN | {"confidence": [True, False, True, True]}, "answers.parquet")
+    with pytest.raises(StudyError, match="column 'confidence': holds no numbers"):
+        new_study("mine", path)
+
+
+@pytest.mark.parametrize(
+    ("further", "asked", "message"),
+    [
+        ({"confidence": ["57", "88", "60", "50"]}, Asked(scale=1), "column 'confidence': none of 4 .* for out_of_scale"),
+        ({"confidence": [""], "probs": ['{"red": 0.8, "blue": 0.7}'] * 4}, None, "column 'probs': none of 4 .* for bad_alt"),
+    ],
+)  # fmt: skip
+def test_a_table_of_which_no_answer_can_be_read_is_no_study(data, further, asked, message):
+    columns = {name: PLAIN[name] for name in ("label", "predicted")} | further
+    if "probs" in columns:
+        del columns["confidence"]
+    with pytest.raises(StudyError, match=message):
+        new_study("mine", write(columns), asked)
+    assert left(data) == []
+
+
 def test_confidences_in_words_are_no_confidences(data):
     with pytest.raises(StudyError, match="column 'confidence': holds no numbers"):
         new_study("mine", write(PLAIN | {"confidence": ["high", "low", "high", "low"]}))

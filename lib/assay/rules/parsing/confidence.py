@@ -79,7 +79,25 @@ def read_confidence(value: object, scale: int = 1, *, tolerance: float = 0.0) ->
     return _on_scale(_as_float(value), scale, tolerance, ())
 
 
-def _read_text(text: str, scale: int, tolerance: float) -> tuple[float, tuple[Flag, ...]]:
+def written_number(text: str) -> tuple[float, bool]:
+    """Read a number that stands in a text.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    number : float
+        As written: 95 for ``95%``. Infinite where it is beyond a double.
+    percent : bool
+        Whether a percent sign follows.
+
+    Raises
+    ------
+    AnswerError
+        `missing_confidence` or `bad_confidence`; the message does not give the value.
+    """
     number = trim(text)
     if not number:
         raise AnswerError("missing_confidence", "the confidence is a blank string")
@@ -88,9 +106,14 @@ def _read_text(text: str, scale: int, tolerance: float) -> tuple[float, tuple[Fl
         number = trim(number[:-1])
     if not _NUMBER.fullmatch(number):
         raise AnswerError("bad_confidence", "the confidence is a string that is not a decimal number")
+    return float(number), percent
+
+
+def _read_text(text: str, scale: int, tolerance: float) -> tuple[float, tuple[Flag, ...]]:
+    number, percent = written_number(text)
     if not percent:
-        return _on_scale(float(number), scale, tolerance, ("string_number",))
-    share = float(number) / 100
+        return _on_scale(number, scale, tolerance, ("string_number",))
+    share = number / 100
     if not 0 <= share <= 1:
         raise AnswerError("out_of_scale", "the confidence must lie between 0 and 100 percent")
     return abs(share), ("percent",)
