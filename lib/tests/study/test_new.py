@@ -191,7 +191,13 @@ def test_a_percent_sign_settles_its_own_number_and_no_other(data):
 
 
 @pytest.mark.parametrize(
-    ("cells", "shares"), [(["60%", "40 %"], [0.6, 0.4]), (["60", "40"], [0.6, 0.4]), ([".6", "4e-1"], [0.6, 0.4])]
+    ("cells", "shares"),
+    [
+        (["60%", "40 %"], [0.6, 0.4]),
+        (["0.6", "40%"], [0.6, 0.4]),
+        (["60", "40"], [0.6, 0.4]),
+        ([".6", "4e-1"], [0.6, 0.4]),
+    ],
 )
 def test_class_probabilities_are_written_as_a_confidence_may_be(data, cells, shares):
     path = write({"label": ["red", "blue"], "p_red": cells, "p_blue": cells[::-1]})
