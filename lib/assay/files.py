@@ -50,11 +50,11 @@ def write_whole(path: Path, content: bytes) -> None:
 @contextlib.contextmanager
 def writing_whole(path: Path) -> Iterator[BinaryIO]:
     """Open a file to be written piece by piece; it is there once the block has ended, as by `write_whole`."""
-    with _named(path):
+    with naming(path):
         path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name[:40]}-{secrets.token_hex(6)}.part")
     try:
-        with _named(path, part):
+        with naming(path, part):
             with part.open("xb") as file:
                 yield file
                 file.flush()
@@ -75,7 +75,7 @@ def require_writable(place: Path) -> None:
     OSError
         It is a folder, or its folder cannot be made or written to; `filename` is the place.
     """
-    with _named(place):
+    with naming(place):
         if place.is_dir():
             raise IsADirectoryError(errno.EISDIR, "it is a folder", str(place))
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +109,7 @@ def digest(path: Path) -> str | None:
 
 
 @contextlib.contextmanager
-def _named(path: Path, part: Path | None = None) -> Iterator[None]:
+def naming(path: Path, part: Path | None = None) -> Iterator[None]:
     """Let an error of the system name the file that was asked for, and not one that is there for a moment.
 
     With `part`, only errors that name it or name no file are of this file.

@@ -1,9 +1,12 @@
 """``assay new``: from a file of answers to a study, and on to its review page."""
 
 import csv
+import os
 import random
 import re
+import resource
 import shutil
+import signal
 from pathlib import Path
 
 import pytest
@@ -74,6 +77,34 @@ MISUSES = {
     "no metric": (["other", "--gate", "recall:spam=0.9"], "gate metric must be one of class_accuracy"),
     "gate out of range": (["other", "--gate", "accepted_accuracy=90"], "a target between 0 and 1"),
     "scale": (["other", "--scale", "10"], "invalid choice: 10"),
+    "no encoding": (["other", "--encoding", "klingon"], "--encoding: 'klingon' is no text encoding"),
+    "no text encoding": (["other", "--encoding", "rot13"], "--encoding: 'rot13' is no text encoding"),
+    "a blank encoding": (["other", "--encoding", ""], "--encoding: '' is no text encoding"),
+    "an encoding that is not here": (["other", "--encoding", "mbcs"], "--encoding: 'mbcs' is no text encoding"),
+    "another encoding": (["other", "--encoding", "utf-16"], 'the file is UTF-8, not UTF-16; give --encoding "utf-8"'),
+    "undeclared encoding": (
+        ["other", "--from", "latin.csv"],
+        "latin.csv: the file is not utf-8 text (byte 28); give --enc",
+    ),
+    "two delimiters": (["other", "--delimiter", "ab"], "--delimiter must be one ASCII character, got 'ab'"),
+    "a blank delimiter": (["other", "--delimiter", ""], "--delimiter must be one ASCII character, got ''"),
+    "another delimiter": (["other", "--delimiter", ";"], 'give --delimiter ","'),
+    "a title of bytes": (
+        ["other", "--title", "\udcff"],
+        "--title is not text: '\\udcff' holds bytes that are not UTF-8",
+    ),
+    "a model of bytes": (["other", "--model", "\udcff"], "--model is not text"),
+    "a prompt of bytes": (["other", "--prompt", "\udcff"], "--prompt is not text"),
+    "an abstention of bytes": (["other", "--abstain", "\udcff"], "--abstain is not text"),
+    "a blank abstention": (["other", "--abstain", " "], "--abstain must not be blank"),
+    "a classifier that is asked": (
+        ["other", "--calibration", "classifier", "--elicitation", "vote"],
+        "--elicitation vote: a classifier's number is not elicited",
+    ),
+    "a study that does not load": (
+        ["other", "--from", "twice.csv", "--item-column", "who"],
+        "assay: twice.csv, data row 2 (header not counted): item 'u' has the label 'b' here",
+    ),
 }
 
 
@@ -82,6 +113,8 @@ def test_a_misuse_exits_with_2_and_one_line_and_leaves_nothing(
     case: str, repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (repository / "plain.csv").write_text("a,b\n1,2\n")
+    (repository / "latin.csv").write_bytes("label,predicted,confidence\né,é,0.5\n".encode("latin-1"))
+    (repository / "twice.csv").write_text("who,label,predicted,confidence\nu,a,a,0.5\nu,b,b,0.5\n")
     assert main(["new", "mine", "--from", "answers.csv"]) == 0
     capsys.readouterr()
     words, message = MISUSES[case]
@@ -97,6 +130,30 @@ def test_a_misuse_exits_with_2_and_one_line_and_leaves_nothing(
     assert said.err.count("\n") == 1
     assert message in said.err
     assert [path.name for path in (repository / "data").iterdir()] == ["mine"]
+
+
+def test_a_file_whose_name_is_no_text_is_read_and_shown(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    odd = os.fsdecode(b"an\xffswers.csv")
+    Path("answers.csv").rename(odd)
+    assert main(["new", "mine", "--from", odd]) == 0
+    assert capsys.readouterr().out.startswith("an\ufffdswers.csv: 300 rows")
+    assert load_study("mine").source == "an\ufffdswers.csv"
+
+
+def test_a_disk_that_is_full_names_the_study_and_not_the_file_it_came_from(
+    repository: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    kept = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))
+    try:
+        code = main(["new", "mine", "--from", "answers.csv"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, kept)
+    assert code == 1
+    assert capsys.readouterr().err == f"assay: {(repository / 'data' / 'mine').as_posix()}: File too large\n"
+    assert list((repository / "data").iterdir()) == []
 
 
 def test_three_columns_come_to_a_review_page(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,14 +12,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.files import repository_root, write_whole
+from assay.files import naming, repository_root, write_whole
+from assay.rules.answers import Calibration
 from assay.study.columns import Table
 from assay.study.errors import StudyError, listed, nearest, shown
 from assay.study.guess import Asked, Guess, guess
 from assay.study.loading import find_studies, load_study
 from assay.study.manifest import write_manifest
-from assay.study.reading import READERS, FileSource, read_table
-from assay.study.spreadsheets import SEPARATORS
+from assay.study.reading import READERS, FileSource, check_encoding, read_table
+from assay.study.spreadsheets import SEPARATORS, check_delimiter
 from assay.study.study import Study
 
 RESERVED = ("answers", "grids", "notebooks", "policies", "records")
@@ -27,6 +28,10 @@ RESERVED = ("answers", "grids", "notebooks", "policies", "records")
 
 _OF_LABELS = ("missing_field", "unknown_class")
 _OF_NUMBERS = ("missing_confidence", "bad_confidence", "out_of_scale", "bad_alternatives")
+_HALF_A_PAIR = re.compile("[\ud800-\udfff]")
+_SETTING = re.compile(r"\bset (encoding|delimiter)(?: =| to)?(?=[ ,])")
+"""How the reader of a study names a setting of `study.toml`, which is an option here."""
+
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
@@ -82,25 +87,28 @@ def new_study(
     """
     data = repository_root() / "data" if data is None else data
     _check_name(name, data)
+    _check_options(asked or Asked(), title, encoding, delimiter)
     source = Path(file)
     table, how = _read(source, encoding, delimiter)
     guessed = guess(table, asked or Asked())
     if guessed.decimal != ".":
         how["decimal"] = guessed.decimal
     raw = f"raw/answers{source.suffix.casefold()}"
+    content = source.read_bytes()
     aside = data / f".new-{secrets.token_hex(6)}"
     try:
         folder = aside / name
-        (folder / "raw").mkdir(parents=True)
-        shutil.copyfile(source, folder / raw)
-        write_whole(
-            folder / "study.toml", study_toml(guessed, raw, how, title=title or name, source=source.name).encode()
-        )
-        study = load_study(folder)
+        with naming(data / name):
+            write_whole(folder / raw, content)
+            write_whole(
+                folder / "study.toml", study_toml(guessed, raw, how, title=title or name, source=table.name).encode()
+            )
+        study = _loaded(folder, raw, table.name)
         _refuse_unreadable(study, guessed, table.name)
-        write_manifest(folder)
-        _check_name(name, data)
-        folder.rename(data / name)
+        with naming(data / name):
+            write_manifest(folder)
+            _check_name(name, data)
+            folder.rename(data / name)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
     return NewStudy(data / name, study, (*_read_words(table, how), *guessed.said))
@@ -202,6 +210,30 @@ def _refuse_unreadable(study: Study, guessed: Guess, name: str) -> None:
     )
 
 
+def _check_options(asked: Asked, title: str, encoding: str, delimiter: str | None) -> None:
+    """Raise `StudyError` for what no file has to be read for, naming the option."""
+    for option, text in {"title": title, "abstain": asked.abstain or "", **asked.constants}.items():
+        if _HALF_A_PAIR.search(text):
+            raise StudyError(f"--{option} is not text: {shown(text)} holds bytes that are not UTF-8")
+    if asked.abstain is not None and not asked.abstain.strip():
+        raise StudyError("--abstain must not be blank")
+    check_encoding(encoding, "--encoding")
+    if delimiter is not None:
+        check_delimiter(delimiter, "--delimiter")
+    if asked.calibration == Calibration.CLASSIFIER and asked.elicitation is not None:
+        raise StudyError(
+            f"--elicitation {asked.elicitation}: a classifier's number is not elicited; leave it out, or --calibration"
+        )
+
+
+def _loaded(folder: Path, raw: str, name: str) -> Study:
+    """Load the study that was made aside; its copy of the file will be gone, so messages call it by `name`."""
+    try:
+        return load_study(folder)
+    except StudyError as error:
+        raise StudyError(str(error).replace(f"{folder.name}/{raw}", name), kind=error.kind) from None
+
+
 def _read(source: Path, encoding: str, delimiter: str | None) -> tuple[Table, dict[str, str]]:
     """Read the file; returns it with what `study.toml` has to say about how it is written."""
     if source.suffix.casefold() not in READERS:
@@ -210,19 +242,22 @@ def _read(source: Path, encoding: str, delimiter: str | None) -> tuple[Table, di
             f"{source.name}: files of this kind are not read{nearest(source.name, known)}, only {', '.join(READERS)}"
         )
     how = {} if encoding == "utf-8" else {"encoding": encoding}
+    # A file may be named by bytes that are no text, and its name is said and written down.
+    name = _HALF_A_PAIR.sub("\ufffd", source.name)
     try:
-        return read_table(FileSource(source, source.name, encoding, delimiter)), how | _delimited(delimiter)
+        return read_table(FileSource(source, name, encoding, delimiter)), how | _delimited(delimiter)
     except StudyError as error:
+        asked_for = StudyError(_SETTING.sub(r"give --\1", str(error)), kind=error.kind)
         if delimiter is not None or source.suffix.casefold() != ".csv" or error.kind != "unreadable_file":
-            raise
+            raise asked_for from None
         for other in SEPARATORS:
             try:
-                table = read_table(FileSource(source, source.name, encoding, other))
+                table = read_table(FileSource(source, name, encoding, other))
             except StudyError:
                 continue
             if len(table.frame.columns) > 1:
                 return table, how | _delimited(other)
-        raise
+        raise asked_for from None
 
 
 def _delimited(delimiter: str | None) -> dict[str, str]:

@@ -146,6 +146,16 @@ def read_text(path: Path, name: str, encoding: str = "utf-8") -> str:
     return text
 
 
+def check_encoding(name: str, where: str) -> None:
+    """Raise `StudyError` unless there is a text encoding of that name; messages call the setting `where`."""
+    try:
+        known = codecs.lookup(name)._is_text_encoding
+    except (LookupError, ValueError):
+        known = False
+    if not known:
+        raise StudyError(f'{where}: {shown(name)} is no text encoding; "utf-8", "latin-1" and so on are')
+
+
 def file_sha256(path: Path) -> str:
     """Return the sha256 of a file's bytes, as 64 hex digits."""
     with path.open("rb") as stream:

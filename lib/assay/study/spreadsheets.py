@@ -24,6 +24,12 @@ _WHOLE = r"\s*(?:[+-]?[0-9]+\s*%?\s*)?"
 _LONGEST_HEADER = 1_000_000
 
 
+def check_delimiter(delimiter: str, where: str) -> None:
+    """Raise `StudyError` unless a CSV file may be delimited so; messages call the setting `where`."""
+    if len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii():
+        raise StudyError(f"{where} must be one ASCII character, got {shown(delimiter)}")
+
+
 def separated(text: str, declared: str | None, name: str) -> tuple[str, str]:
     """Take the `sep=` line off a CSV text that begins with one.
 

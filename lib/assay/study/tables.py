@@ -1,6 +1,5 @@
 """Tables of `study.toml`, opened so that a key nobody knows is found before one that is missing for it."""
 
-import codecs
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
@@ -8,8 +7,8 @@ from typing import Any, cast
 from assay.rules.documents import Fields
 from assay.study.columns import ColumnSource
 from assay.study.errors import StudyError, listed, nearest, shown
-from assay.study.reading import FileSource
-from assay.study.spreadsheets import DECIMAL_MARKS
+from assay.study.reading import FileSource, check_encoding
+from assay.study.spreadsheets import DECIMAL_MARKS, check_delimiter
 
 
 def open_table(value: object, where: str, *known: str) -> Fields:
@@ -58,16 +57,9 @@ def file_source(fields: Fields, folder: Path, given: str) -> FileSource:
     delimiter = fields.text("delimiter", None)
     decimal = fields.text("decimal", ".")
     skip_rows = fields.whole("skip_rows", 0)
-    try:
-        known = codecs.lookup(encoding)._is_text_encoding
-    except (LookupError, ValueError):
-        known = False
-    if not known:
-        raise StudyError(
-            f'{fields.where}.encoding: {shown(encoding)} is no text encoding; "utf-8", "latin-1" and so on are'
-        )
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
-        raise StudyError(f"{fields.where}.delimiter must be one ASCII character, got {shown(delimiter)}")
+    check_encoding(encoding, f"{fields.where}.encoding")
+    if delimiter is not None:
+        check_delimiter(delimiter, f"{fields.where}.delimiter")
     if decimal not in DECIMAL_MARKS:
         raise StudyError(f'{fields.where}.decimal must be "." or ",", got {shown(decimal)}')
     path = inside(folder, given, f"{fields.where}.file")

@@ -5,7 +5,6 @@ import csv
 import io
 import json
 import math
-import shutil
 import tempfile
 import tomllib
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import assay.study.new
 from assay.rules import Gate
 from assay.rules.answers import Calibration, Elicitation
 from assay.study import StudyError, check_manifest, load_study
@@ -459,7 +459,7 @@ def test_nothing_is_left_of_a_study_that_could_not_be_made(data, monkeypatch):
     def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(shutil, "copyfile", full)
+    monkeypatch.setattr(assay.study.new, "write_whole", full)
     with pytest.raises(OSError, match="No space left"):
         new_study("mine", write(PLAIN))
     assert left(data) == []
