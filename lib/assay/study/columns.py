@@ -8,6 +8,7 @@ table, the row (counted from 1, a header not counted) and the column.
 import re
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -165,7 +166,8 @@ def as_text(values: pd.Series, table: Table, column: str) -> pd.Series:
     """Turn a column of ids or labels that people wrote into text, each value in one spelling.
 
     Text stays as it is (``0042`` keeps its zeros). Whole numbers lose a decimal point that a missing neighbour gave
-    them (``1.0`` is ``1``), true and false are written so, and an empty cell is missing.
+    them (``1.0`` is ``1``), true and false are written so, a time that names its zone is written in UTC, and an empty
+    cell is missing.
 
     Parameters
     ----------
@@ -198,7 +200,7 @@ def as_text(values: pd.Series, table: Table, column: str) -> pd.Series:
             values.map({number: float_text(float(number)) for number in distinct}).astype("str").reset_index(drop=True)
         )
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
-        return _keep_missing(values.map(lambda time: time.isoformat(), na_action="ignore"), values)
+        return _keep_missing(values.map(label_text, na_action="ignore"), values)
     if isinstance(values.dtype, pd.StringDtype):
         text = values.astype("str").reset_index(drop=True)
         return text.mask(text == "")
@@ -227,17 +229,23 @@ def label_text(value: object) -> str | None:
         return float_text(value)
     if isinstance(value, str):
         return value if value.isascii() or not _HALF_A_PAIR.search(value) else None
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.astimezone(UTC).isoformat()
+    if isinstance(value, date):
+        return value.isoformat()
     return str(value) if isinstance(value, int) else None
 
 
 def type_word(value: object) -> str:
-    """Return what messages call the type of a label: text, a number, or true/false."""
+    """Return what messages call the type of a label: text, a number, true/false, or a date."""
     if isinstance(value, str):
         return "text"
     if isinstance(value, bool | np.bool_):
         return "true/false"
     if isinstance(value, int | float | np.integer | np.floating):
         return "number"
+    if isinstance(value, date):
+        return "date"
     return type(value).__name__
 
 
@@ -315,9 +323,9 @@ def _objects_as_text(values: pd.Series, table: Table, column: str) -> pd.Series:
             "as one type, best as text",
             kind="mixed_label_types",
         )
-    if not words <= {"text", "true/false", "number"}:
+    if not words <= {"text", "true/false", "number", "date"}:
         raise StudyError(
-            f"{table.name}, column {shown(column)}: a value must be text, a number or true/false, got {words.pop()}"
+            f"{table.name}, column {shown(column)}: a value must be text, a number, a date or true/false, got {words.pop()}"
         )
     spelled = [None if value is None or value == "" else label_text(value) for value in distinct]
     if any(text is None and isinstance(value, str) and value for text, value in zip(spelled, distinct, strict=True)):

@@ -12,7 +12,7 @@ import pandas as pd
 
 from assay.rules import Gate, Taxonomy
 from assay.rules.answers import Calibration, Elicitation
-from assay.study.columns import ColumnSource, Table, label_text
+from assay.study.columns import ColumnSource, Table, distinct_objects, label_text
 from assay.study.errors import StudyError, listed, nearest, shown
 from assay.study.frames import inferred_taxonomy
 from assay.study.identity import LONGEST_NAME, settle_items, settle_prompt, settle_runs
@@ -20,7 +20,6 @@ from assay.study.known import LeftOut, settle_known
 from assay.study.likely import (
     ABSTENTIONS,
     describes_items,
-    distinct_labels,
     fold,
     numbers_of,
     scale_of,
@@ -185,7 +184,7 @@ def _taxonomy(roles: Roles, labels: pd.Series, by_class: Mapping[str, str], abst
     """Return the classes that occur, none safer than another."""
     known = labels.dropna()
     name = roles.table.name
-    given = distinct_labels(roles.raw("predicted")) if "predicted" in roles else list(by_class)
+    given = distinct_objects(roles.raw("predicted"))[1] if "predicted" in roles else list(by_class)
     said = [text for one in given if (text := label_text(one)) is not None and text.strip()]
     abstain = _abstain(roles, said, {fold(one): one for one in known.unique()}, abstain)
     taxonomy = inferred_taxonomy(known, pd.Series(dtype=object), name, abstain)

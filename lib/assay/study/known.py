@@ -88,7 +88,7 @@ def _objection(table: Table, name: str) -> str:
             table.text(source, name.replace("_", " "))
             return ""
     except StudyError as error:
-        return str(error).removeprefix(f"{table.name}, ")
+        return str(error).removeprefix(f"{table.name}, ").removeprefix(f"column {shown(name)}: ")
     return _no_errors(table)
 
 

@@ -68,13 +68,6 @@ def fold(name: object) -> str:
     return re.sub(r"[\W_]+", "_", str(name).casefold()).strip("_")
 
 
-def distinct_labels(values: pd.Series) -> list[str | int | float | bool]:
-    """Return the values of a column that may be labels, each once, in their order."""
-    known = values.dropna().astype(object)
-    # Lists and dicts do not hash, and are no label either.
-    return list(dict.fromkeys(one for one in known if isinstance(one, str | int | float | bool)))
-
-
 def holds_maps(values: pd.Series) -> bool:
     """Tell whether a column holds maps of classes: objects, pairs or the JSON text of an object."""
     known = (one for one in values.dropna() if not (isinstance(one, str) and not one.strip()))

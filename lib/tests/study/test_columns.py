@@ -1,5 +1,8 @@
 """Ids, labels and numbers out of columns of any type."""
 
+from datetime import date
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from assay.study import StudyError
-from assay.study.columns import ColumnSource, Table, distinct_objects, positions
+from assay.study.columns import ColumnSource, Table, distinct_objects, label_text, positions
 
 plain = st.none() | st.booleans() | st.integers(-5, 5) | st.floats(-2, 2) | st.sampled_from(["1", "1.0", "True", ""])
 
@@ -34,11 +37,17 @@ def text(values: pd.Series) -> list[object]:
         (pd.Series([True, None], dtype="boolean"), ["true", None]),
         (pd.Series([9731470022915603, 9731470022915604]), ["9731470022915603", "9731470022915604"]),
         (pd.Series(pd.to_datetime(["2026-05-02T10:00:00", None])), ["2026-05-02T10:00:00", None]),
+        (pd.Series(pd.to_datetime(["2026-05-02T10:00:00+02:00", None])), ["2026-05-02T08:00:00+00:00", None]),
+        (pd.Series([date(2026, 5, 2), None]), ["2026-05-02", None]),
+        (pd.Series([Decimal("1.00"), Decimal("0.50"), None]), ["1", "0.5", None]),
         (pd.Series([None, None], dtype=object), [None, None]),
     ],
 )
 def test_a_label_has_one_spelling_whatever_its_type(values: pd.Series, expected: list[object]) -> None:
     assert text(values) == expected
+    # A prediction is read value by value, and has to come out as the label does.
+    codes, distinct = distinct_objects(values)
+    assert [None if distinct[code] in (None, "") else label_text(distinct[code]) for code in codes] == expected
 
 
 @pytest.mark.parametrize("values", [[1, "1"], [True, 1], [True, "true"], ["a", 0.5]])
@@ -49,7 +58,7 @@ def test_values_of_several_types_are_not_matched_by_guess(values: list[object]) 
 
 @pytest.mark.parametrize("value", [[1], {"a": 1}, b"a"])
 def test_a_label_of_no_such_type_is_refused(value: object) -> None:
-    with pytest.raises(StudyError, match="must be text, a number or true/false"):
+    with pytest.raises(StudyError, match="must be text, a number, a date or true/false"):
         text(pd.Series([value, value], dtype=object))
 
 

@@ -7,9 +7,13 @@ import json
 import math
 import tempfile
 import tomllib
+from datetime import UTC, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -137,6 +141,36 @@ def test_labels_may_be_numbers_or_true_and_false(data, kind):
     study = new_study("mine", path).study
     assert study.taxonomy.names == (("false", "true") if kind is bool else ("0", "1"))
     assert study.answers["correct"].all()
+
+
+DAYS = [datetime(2024, 1, 1 + place % 2, 12, tzinfo=UTC) for place in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("labels", "predictions"),
+    [
+        (pa.decimal128(38, 0), pa.decimal128(38, 5)),
+        (pa.decimal128(4, 1), pa.int8()),
+        (pa.int32(), pa.float64()),
+        (pa.bool_(), pa.dictionary(pa.int8(), pa.bool_())),
+        (pa.timestamp("us"), pa.timestamp("ns")),
+        (pa.timestamp("s", "Asia/Tokyo"), pa.timestamp("ms", "America/Lima")),
+        (pa.date32(), pa.date64()),
+    ],
+)
+def test_one_label_in_two_types_is_one_label(data, labels, predictions):
+    def column(kind: pa.DataType) -> pa.Array:
+        if pa.types.is_timestamp(kind):
+            return pa.array(DAYS, pa.timestamp("us", "UTC")).cast(pa.timestamp(kind.unit, kind.tz))
+        if pa.types.is_date(kind):
+            return pa.array([one.date() for one in DAYS]).cast(kind)
+        if pa.types.is_decimal(kind):
+            return pa.array([Decimal(place % 2) for place in range(4)], kind)
+        return pa.array([place % 2 for place in range(4)]).cast(pa.bool_() if pa.types.is_dictionary(kind) else kind)
+
+    columns = {"label": column(labels), "predicted": column(predictions), "confidence": pa.array([0.5] * 4)}
+    pq.write_table(pa.table(columns), "answers.parquet")
+    assert new_study("mine", "answers.parquet").study.answers["correct"].all()
 
 
 def test_labels_and_predictions_in_two_spellings_are_refused(data):
