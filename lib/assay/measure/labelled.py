@@ -61,7 +61,7 @@ def read_labelled(path: Path, taxonomy: Taxonomy) -> pd.DataFrame:
 
 def labels_of(table: Table, source: ColumnSource, taxonomy: Taxonomy, whose: str = "the taxonomy") -> pd.Series:
     """Return a column of labels, missing where there is none; a StudyError names the first that is no class of `whose`."""
-    labels = table.text(source, "the label")
+    labels = table.labels(source, "the label")
     known = (*taxonomy.names, taxonomy.abstain)
     unknown = (labels.notna() & ~labels.isin(known)).to_numpy()
     if unknown.any():

@@ -3,11 +3,15 @@
 A `Taxonomy` names the classes, ranks them by restrictiveness (higher says less and is safer), names the decision to
 abstain, and says which classes a low confidence does not send there, which missing context does, and which gates a
 policy has to pass. The safety rules read everything they know about labels from here, so one function serves any set.
+
+Names are kept and matched in Unicode's composed form (NFC): an accented letter is one letter, whether a file has it in
+one piece or in two. Letters that only look alike, such as those of full width, stay different (that would be NFKC).
 """
 
 import difflib
 import hashlib
 import json
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -34,6 +38,9 @@ class LabelClass:
     rank: int = 0
     meaning: str = ""
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", composed(self.name))
+
 
 @dataclass(frozen=True)
 class ContextRule:
@@ -41,6 +48,9 @@ class ContextRule:
 
     label: str
     missing: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "label", composed(self.label))
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,7 @@ class Gate:
     delta: float = 0.05
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", tuple(map(composed, self.classes)))
         if self.metric not in METRICS:
             raise TaxonomyError(f"gate metric must be one of {', '.join(METRICS)}, got {self.metric!r}")
         if not self.classes and self.metric != "accepted_accuracy":
@@ -115,6 +126,8 @@ class Taxonomy:
     _by_fold: dict[str, str] = field(init=False, repr=False, compare=False, hash=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "abstain", composed(self.abstain))
+        object.__setattr__(self, "threshold_exempt", tuple(map(composed, self.threshold_exempt)))
         if not self.classes:
             raise TaxonomyError("taxonomy.class: at least one class is needed")
         folded: dict[str, str] = {}
@@ -217,7 +230,7 @@ class Taxonomy:
         return self.ranks[name]
 
     def resolve(self, name: str) -> str | None:
-        """Return the class (or the abstain name) that `name` is once trimmed and case-folded, else None."""
+        """Return the class (or the abstain name) that `name` is once trimmed, case-folded and composed, else None."""
         if name in self.ranks or name == self.abstain:
             return name
         return self._by_fold.get(fold(name))
@@ -228,9 +241,14 @@ class Taxonomy:
                 raise TaxonomyError(f"{key}: {name!r} is not a class{_nearest(name, self.names)}")
 
 
+def composed(name: str) -> str:
+    """Return a name in Unicode's composed form (NFC), as a taxonomy keeps it."""
+    return name if name.isascii() else unicodedata.normalize("NFC", name)
+
+
 def fold(name: str) -> str:
-    """Trim and case-fold a class name, as names are matched."""
-    return name.strip().casefold()
+    """Trim, case-fold and compose a class name, as names are matched."""
+    return composed(composed(name).strip().casefold())
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

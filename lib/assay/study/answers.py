@@ -251,7 +251,7 @@ def _check_own_labels(one: AnswerSource, label: pd.Series, place: np.ndarray, co
     taken = isinstance(contract, TableContract) and contract.label == source.column
     if taken or not one.table.has(source):
         return
-    own = one.table.text(source, "the label")
+    own = one.table.labels(source, "the label")
     differs = (place >= 0) & own.notna().to_numpy() & (own != label).to_numpy()
     if differs.any():
         row = int(differs.argmax())

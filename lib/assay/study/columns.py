@@ -17,6 +17,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from assay.rules.taxonomy import composed
 from assay.study.errors import StudyError, listed, nearest, shown
 from assay.study.floats import widened
 from assay.study.spreadsheets import has_decimal_commas, pointed
@@ -107,6 +108,13 @@ class Table:
     def text(self, source: ColumnSource, purpose: str) -> pd.Series:
         """Return a column that people wrote as text; an empty cell is missing (NaN)."""
         return as_text(self.raw(source, purpose), self, source.column)
+
+    def labels(self, source: ColumnSource, purpose: str) -> pd.Series:
+        """Return a column of classes that people gave, as `text` does and in the form in which a taxonomy keeps them."""
+        values = self.text(source, purpose)
+        distinct = values.drop_duplicates().dropna()
+        spelled = {one: composed(one) for one in distinct if one != composed(one)}
+        return values.replace(spelled) if spelled else values
 
     def identifiers(self, source: ColumnSource, purpose: str) -> pd.Series:
         """Return a column of ids as text, none of them missing."""

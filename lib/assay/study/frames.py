@@ -9,6 +9,7 @@ import pandas as pd
 
 from assay.rules import Taxonomy, TaxonomyError
 from assay.rules.answers import Calibration, Elicitation
+from assay.rules.taxonomy import fold
 from assay.study.columns import ColumnSource, Table, distinct_objects, label_text
 from assay.study.errors import StudyError, listed, shown
 from assay.study.reading import FileSource
@@ -75,6 +76,6 @@ def inferred_taxonomy(labels: pd.Series, predictions: pd.Series, name: str, abst
             f"{name}: its labels are no taxonomy ({error}); write them in one spelling or give a taxonomy"
         ) from None
     said = (label_text(value) for value in distinct_objects(predictions)[1])
-    further = {text.strip().casefold(): text.strip() for text in said if text is not None and text.strip()}
+    further = {fold(text): text.strip() for text in said if text is not None and text.strip()}
     classes = [one for one in further.values() if taxonomy.resolve(one) is None]
     return Taxonomy.of(*sorted((*taxonomy.names, *classes)), abstain=abstain) if classes else taxonomy

@@ -5,6 +5,7 @@ is refused: a label column that is not there, confidences on no known scale, pre
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -12,6 +13,7 @@ import pandas as pd
 
 from assay.rules import Gate, Taxonomy
 from assay.rules.answers import Calibration, Elicitation
+from assay.rules.taxonomy import fold as fold_class
 from assay.study.columns import ColumnSource, Table, distinct_objects, label_text
 from assay.study.errors import StudyError, listed, nearest, shown
 from assay.study.frames import inferred_taxonomy
@@ -134,6 +136,7 @@ def guess(table: Table, asked: Asked) -> Guess:
     by_class = roles.by_class(labels)
     roles.refuse_missing(by_class)
     taxonomy = _taxonomy(roles, labels, by_class, asked.abstain)
+    _say_look_alikes(roles, taxonomy)
     settle_prompt(roles)
     ids = settle_items(roles, labels)
     number_runs = settle_runs(roles, ids)
@@ -164,7 +167,7 @@ def _labels(roles: Roles) -> pd.Series:
     if "label" not in roles:
         return pd.Series(dtype="str")
     where = f"{roles.table.name}, column {shown(roles.columns['label'])}"
-    labels = roles.text("label")
+    labels = roles.table.labels(ColumnSource(roles.columns["label"]), "the label")
     known = labels.dropna()
     if known.empty:
         raise StudyError(f"{where}: no row has a label", kind="empty_file")
@@ -224,6 +227,20 @@ def _abstain(roles: Roles, said: list[str], labels: Mapping[str, str], asked: st
     name = labels.get("abstain", "abstain")
     roles.say("abstaining", f"no prediction says so; decisions to abstain are called {shown(name)} (--abstain)")
     return name
+
+
+def _say_look_alikes(roles: Roles, taxonomy: Taxonomy) -> None:
+    """Say which classes a person would hardly tell apart: they differ in the form or width of letters only."""
+    alike: dict[str, list[str]] = {}
+    for name in taxonomy.names:
+        visible = "".join(one for one in name if unicodedata.category(one) != "Cf")
+        alike.setdefault(fold_class(unicodedata.normalize("NFKC", visible)), []).append(name)
+    for names in alike.values():
+        if len(names) > 1:
+            written = " and ".join(ascii(name) for name in names)
+            roles.say(
+                "look alike", f"{written} differ in the form of letters only, and are counted as different classes"
+            )
 
 
 def _say_series(roles: Roles, constants: Mapping[str, str]) -> None:

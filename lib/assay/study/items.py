@@ -55,7 +55,7 @@ def items_of_file(
     id_column, label_column = column_source(columns, "item_id"), column_source(columns, "label")
     ids = table.identifiers(id_column, "the item id")
     _refuse_repeated(ids, table, id_column.column)
-    rows = _rows(table, ids, table.text(label_column, "the label"), columns, tags, leave_out)
+    rows = _rows(table, ids, table.labels(label_column, "the label"), columns, tags, leave_out)
     return _labelled(rows, table.name, exclusions)
 
 
@@ -87,7 +87,7 @@ def items_of_answers(
     """
     every = pd.concat(
         [
-            _rows(table, own, table.text(label, "the label"), columns, tags, leave_out)
+            _rows(table, own, table.labels(label, "the label"), columns, tags, leave_out)
             for table, own in zip(tables, ids, strict=True)
         ],
         ignore_index=True,

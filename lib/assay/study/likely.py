@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 import pandas as pd
 
+from assay.rules.taxonomy import fold as fold_class
 from assay.study.cells import ROUNDING, as_written, pairs_of
 from assay.study.columns import distinct_objects, is_numeric
 from assay.study.errors import StudyError
@@ -65,7 +66,7 @@ _ALMOST_ALL = 0.99
 
 def fold(name: object) -> str:
     """Return a name without case and punctuation: ``ticket_id`` for ``Ticket ID``."""
-    return re.sub(r"[\W_]+", "_", str(name).casefold()).strip("_")
+    return re.sub(r"[\W_]+", "_", fold_class(str(name))).strip("_")
 
 
 def holds_maps(values: pd.Series) -> bool:

@@ -164,7 +164,7 @@ def _annotations(spec: AnnotatorFile, items: Items, taxonomy: Taxonomy, exclusio
     """Read the labels of one annotator; rows of a spreadsheet that hold no item, such as its headings, are counted."""
     table: Table = read_table(spec.source)
     ids = table.text(column_source(spec.columns, "item_id"), "the item id")
-    labels = table.text(column_source(spec.columns, "label"), "the label")
+    labels = table.labels(column_source(spec.columns, "label"), "the label")
     exclusions.add(table.name, ANNOTATION_WITHOUT_ITEM, ids[ids.isna()])
     known = ids.isin(items.frame["item_id"])
     exclusions.add(table.name, ANNOTATION_OF_UNKNOWN, ids[ids.notna() & ~known])

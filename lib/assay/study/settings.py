@@ -13,6 +13,7 @@ from typing import Any
 from assay.rules import Taxonomy, TaxonomyError
 from assay.rules.answers import Calibration, Elicitation
 from assay.rules.documents import DocumentError, Fields, read_toml
+from assay.rules.taxonomy import composed
 from assay.study.columns import ColumnSource
 from assay.study.contract import Contract, read_contract
 from assay.study.errors import StudyError, listed, nearest, shown
@@ -284,6 +285,7 @@ def _prevalence(table: object, taxonomy: Taxonomy, where: str) -> dict[str, floa
         return None
     shares = {}
     for name, value in as_table(table, where).items():
+        name = composed(name)
         if name not in taxonomy:
             raise StudyError(f"{where}: {shown(name)} is not a class{nearest(name, taxonomy.names)}")
         shares[name] = _number(value, f"{where}.{name}")

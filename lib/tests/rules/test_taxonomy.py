@@ -1,5 +1,6 @@
 import subprocess
 import sys
+import unicodedata
 
 import pytest
 from hypothesis import given
@@ -100,6 +101,23 @@ def test_names_resolve_after_trimming_and_case_folding():
     assert taxonomy.resolve("Ask Me") == "ask me"
     assert taxonomy.resolve("c") is None
     assert "ask me" not in taxonomy
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8), st.sampled_from(["NFC", "NFD"]))
+def test_a_name_is_one_name_in_one_piece_or_in_two(name, form):
+    name = unicodedata.normalize(form, "é" + name + "å")
+    rewritten = unicodedata.normalize("NFD" if form == "NFC" else "NFC", name)
+    taxonomy = Taxonomy((LabelClass(name),), "ask", (rewritten,), gates=(Gate("class_accuracy", (rewritten,)),))
+    for spelled in (name, rewritten, f" {rewritten.casefold()} "):
+        assert taxonomy.resolve(spelled) == unicodedata.normalize("NFC", name)
+    with pytest.raises(TaxonomyError, match="repeats"):
+        Taxonomy.of(name, rewritten)
+
+
+def test_letters_that_only_look_alike_stay_different():
+    taxonomy = Taxonomy.of("a", "\uff41", "fi", "\ufb01x")
+    assert taxonomy.resolve("\uff41") == "\uff41"
+    assert taxonomy.resolve("\u00aa") is None
 
 
 def test_the_rules_import_the_standard_library_only():

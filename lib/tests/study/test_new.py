@@ -7,6 +7,7 @@ import json
 import math
 import tempfile
 import tomllib
+import unicodedata
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -171,6 +172,39 @@ def test_one_label_in_two_types_is_one_label(data, labels, predictions):
     columns = {"label": column(labels), "predicted": column(predictions), "confidence": pa.array([0.5] * 4)}
     pq.write_table(pa.table(columns), "answers.parquet")
     assert new_study("mine", "answers.parquet").study.answers["correct"].all()
+
+
+COMPOSED, APART = (unicodedata.normalize(form, "été") for form in ("NFC", "NFD"))
+
+
+@pytest.mark.parametrize(("label", "predicted"), [(COMPOSED, APART), (APART, COMPOSED), (APART, APART)])
+def test_a_letter_in_one_piece_or_in_two_is_one_letter(data, label, predicted):
+    columns = {"label": [label, COMPOSED, "hiver"], "predicted": [predicted] * 3, "confidence": [0.5] * 3}
+    study = new_study("mine", write(columns), Asked(dangerous=(APART,))).study
+    assert study.taxonomy.names == ("hiver", COMPOSED)
+    assert study.answers["correct"].tolist() == [True, True, False]
+    shares = {"label": [label, "hiver"], f"p_{predicted}": [0.9, 0.2], "p_hiver": [0.1, 0.8]}
+    assert new_study("shares", write(shares)).study.answers["correct"].all()
+
+
+def test_a_study_may_be_written_in_either_form(data):
+    columns = {"label": [APART, "hiver"], "predicted": [COMPOSED, "hiver"], "confidence": [0.5, 0.6]}
+    made = new_study("mine", write(columns))
+    path = made.folder / "study.toml"
+    path.write_text(path.read_text().replace(COMPOSED, APART) + f'[prevalence]\n"{APART}" = 0.4\nhiver = 0.6\n')
+    study = load_study(made.folder)
+    assert study.answers["correct"].all()
+    assert study.prevalence == {COMPOSED: 0.4, "hiver": 0.6}
+
+
+@pytest.mark.parametrize("alike", ["\uff52ed", "r\u200bed", "R\uff25D"])
+def test_classes_that_look_alike_are_told_apart_in_words(data, alike):
+    made = new_study("mine", write(PLAIN | {"predicted": ["red", alike, "red", "blue"]}))
+    assert len(made.study.taxonomy.names) == 3
+    words = [words for what, words in made.said if what == "look alike"]
+    assert len(words) == 1
+    assert ascii(alike) in words[0]
+    assert "'red'" in words[0]
 
 
 def test_labels_and_predictions_in_two_spellings_are_refused(data):
