@@ -14,7 +14,7 @@ from assay.study.columns import ColumnSource, Table, distinct_objects, label_tex
 from assay.study.errors import StudyError, listed, shown
 from assay.study.reading import FileSource
 from assay.study.series import KEYS
-from assay.study.settings import AnswersFile
+from assay.study.settings import LEFT_OUT_COLUMNS, AnswersFile
 
 
 def frame_sha256(answers: pd.DataFrame) -> str:
@@ -52,15 +52,27 @@ def frame_table(frame: pd.DataFrame, name: str, item_id: str | None) -> Table:
     return Table(name, rows)
 
 
-def frame_spec(name: str, columns: dict[str, str | None], calibration: str, elicitation: str | None) -> AnswersFile:
-    """Say how a frame is to be taken: `columns` that are None are looked for under their own names."""
+def frame_spec(
+    name: str,
+    columns: dict[str, str | None],
+    calibration: str,
+    elicitation: str | None,
+    leave_out: tuple[str, ...] = (),
+) -> AnswersFile:
+    """Say how a frame is to be taken: `columns` that are None are looked for under their own names, unless left out."""
+    known = (*LEFT_OUT_COLUMNS, "text")
+    for one in leave_out:
+        if one not in known or columns.get(one) is not None:
+            raise StudyError(
+                f"leave_out: {shown(one)} is named as a column, too, or is none of {listed(known, at_most=20)}"
+            )
     if calibration not in list(Calibration):
         raise StudyError(f"calibration must be one of {listed(Calibration)}, got {shown(calibration)}")
     if elicitation is not None and elicitation not in list(Elicitation):
         raise StudyError(f"elicitation must be one of {listed(Elicitation)}, got {shown(elicitation)}")
     own = Elicitation(elicitation) if elicitation and calibration != Calibration.CLASSIFIER else None
     sources = {given: ColumnSource(column) for given, column in columns.items() if column is not None}
-    return AnswersFile(FileSource(Path(), name), Calibration(calibration), own, sources)
+    return AnswersFile(FileSource(Path(), name), Calibration(calibration), own, sources, leave_out=leave_out)
 
 
 def inferred_taxonomy(labels: pd.Series, predictions: pd.Series, name: str, abstain: str = "abstain") -> Taxonomy:

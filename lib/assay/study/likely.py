@@ -72,8 +72,7 @@ def fold(name: object) -> str:
 def holds_maps(values: pd.Series) -> bool:
     """Tell whether a column holds maps of classes: objects, pairs or the JSON text of an object."""
     known = (one for one in values.dropna() if not (isinstance(one, str) and not one.strip()))
-    first = next(known, None)
-    return first.lstrip().startswith("{") if isinstance(first, str) else isinstance(first, Mapping | list)
+    return _is_map(next(known, None))
 
 
 def numbers_of(values: pd.Series) -> pd.DataFrame:
@@ -94,7 +93,7 @@ def numbers_of(values: pd.Series) -> pd.DataFrame:
         plain = pd.DataFrame({"number": values.to_numpy(dtype=float, na_value=np.nan), "percent": False})
         return plain.replace([np.inf, -np.inf], np.nan)
     codes, distinct = distinct_objects(values)
-    cells = [[value for _, value in pairs_of(one) or ()] if holds_maps(pd.Series([one])) else [one] for one in distinct]
+    cells = [[value for _, value in pairs_of(one) or ()] if _is_map(one) else [one] for one in distinct]
     read = [[as_written(value) for value in cell] for cell in cells]
     rows = [one for code in codes.tolist() for one in read[code]]
     numbers = pd.DataFrame(rows, columns=["number", "percent"]).astype({"number": float, "percent": bool})
@@ -154,3 +153,7 @@ def describes_items(name: str, values: pd.Series, ids: pd.Series) -> bool:
     if not few or filled.str.len().max() > _LONGEST_TAG or _OF_THE_ANSWER.fullmatch(fold(name)):
         return False
     return identifies(ids, [values.fillna("")])
+
+
+def _is_map(cell: object) -> bool:
+    return cell.lstrip().startswith("{") if isinstance(cell, str) else isinstance(cell, Mapping | list)

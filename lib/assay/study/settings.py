@@ -39,6 +39,9 @@ ANSWER_COLUMNS = (
 )  # fmt: skip
 """What `[[answers]]` may map; what an answer says is the contract's to name."""
 
+LEFT_OUT_COLUMNS = tuple(name for name in ANSWER_COLUMNS if name not in ("item_id", "label", "completion"))
+"""What `[[answers]]` may leave out: a study can do without it."""
+
 ANNOTATION_COLUMNS = ("item_id", "label")
 """What `[[annotators]]` may map."""
 
@@ -46,7 +49,6 @@ _KEYS = (
     "title", "source", "licence", "seed", "certification_share", "taxonomy", "gate", "contract", "items", "answers",
     "annotators", "prompts", "prevalence", "costs",
 )  # fmt: skip
-_OPTIONAL = tuple(name for name in ANSWER_COLUMNS if name not in ("item_id", "label", "completion"))
 _HOW = ("encoding", "delimiter", "skip_rows", "decimal")
 _ITEMS = ("columns", "tags", "compare_within", "leave_out")
 _ANSWERS = ("calibration", "elicitation", "columns", "model", "prompt", "number_rows", "number_runs", "leave_out")
@@ -253,7 +255,7 @@ def _answers_file(fields: Fields, folder: Path) -> AnswersFile:
         columns,
         constants,
         **numbered,
-        leave_out=names_left_out(fields, _OPTIONAL, columns),
+        leave_out=names_left_out(fields, LEFT_OUT_COLUMNS, columns),
     )
 
 

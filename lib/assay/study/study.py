@@ -124,6 +124,7 @@ class Study:
         prompt: str | None = None,
         run: str | None = None,
         tags: Iterable[str] = (),
+        leave_out: Iterable[str] = (),
         calibration: str = "language_model",
         elicitation: str | None = "verbal",
         title: str = "",
@@ -157,6 +158,8 @@ class Study:
             tokens, cost, latency and time in `Study.answers`.
         tags : iterable of str
             Columns that describe the items.
+        leave_out : iterable of str
+            Columns that hold something else than these names say, such as an `error` of 0 and 1, and are not taken by them.
         calibration : {"language_model", "classifier"}
         elicitation : {"verbal", "token", "vote"}, optional
             Not for a classifier.
@@ -177,7 +180,8 @@ class Study:
             predicted, None if probabilities else confidence, alternatives, probabilities, missing_context, scale
         )
         exclusions = Exclusions()
-        source = answer_source(table, frame_spec(name, columns, calibration, elicitation))
+        left_out = tuple(leave_out)
+        source = answer_source(table, frame_spec(name, columns, calibration, elicitation, left_out))
         items = items_of_answers(
             [table],
             [source.item_ids],
@@ -185,6 +189,7 @@ class Study:
             {} if text is None else {"text": ColumnSource(text)},
             {tag: ColumnSource(tag) for tag in tags},
             exclusions,
+            left_out,
         )
         if taxonomy is None:
             taxonomy = inferred_taxonomy(

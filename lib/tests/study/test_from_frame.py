@@ -34,6 +34,17 @@ def test_the_frame_is_not_changed() -> None:
     assert_frame_equal(frame, before)
 
 
+def test_a_column_that_only_has_a_known_name_can_be_left_out() -> None:
+    frame = FRAME.assign(error=[0, 1, 0], latency_s=["1.2s", "3s", "-"], text=[["a"], ["b"], ["c"]])
+    study = Study.from_frame(frame, leave_out=["error", "latency_s", "text"])
+    assert study.answers["error"].isna().all()
+    assert study.answers["latency_s"].isna().all()
+    assert set(study.items["text"]) == {""}
+    for wrong, more in (("eror", {}), ("label", {}), ("model", {"model": "predicted"})):
+        with pytest.raises(StudyError, match=f"leave_out: '{wrong}' is named as a column, too, or is none of model"):
+            Study.from_frame(FRAME, leave_out=[wrong], **more)
+
+
 def test_what_occurs_is_the_taxonomy_unless_one_is_given() -> None:
     assert Study.from_frame(FRAME).taxonomy.names == ("blue", "mauve", "red")
     given_one = Taxonomy((LabelClass("blue", 1), LabelClass("red")), "ask", gates=(Gate("caught", ("blue",)),))
