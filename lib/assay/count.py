@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import assay
-from assay.files import write_whole, writing_whole
+from assay.files import Output, require_ending, write_whole, writing_whole
 from assay.measure.labelled import labels_of
 from assay.measure.sweep import OUTCOMES, SweepCounts
 from assay.measure.table import AnswerTable
@@ -24,7 +24,7 @@ from assay.measure.tally import Tally, sum_tallies, tally
 from assay.measure.tally_figures import TallyFigures
 from assay.notebook import shown_path
 from assay.record import plain
-from assay.rules import Taxonomy
+from assay.rules import Taxonomy, TaxonomyError
 from assay.run import study_folder
 from assay.study import StudyError, TableContract
 from assay.study.columns import ColumnSource, Table
@@ -35,6 +35,9 @@ from assay.workers import Lost, spread
 
 COLUMNS: Final = ("label", "predicted", "confidence", "probabilities", "alternatives", "missing_context", "item_id")
 """What a column may be named for, in `Source`."""
+
+ENDINGS: Final = (".json", ".parquet")
+"""What counts can be written as."""
 
 _OPTIONAL = ("alternatives", "missing_context", "item_id")
 
@@ -133,12 +136,27 @@ def find_source(
     return Source(tuple(parts), kept, scale, taxonomy, grid, decimals)
 
 
-def read_taxonomy(name: str) -> Taxonomy:
-    """Read a taxonomy with its gates from a TOML file, or from the study of that name or folder."""
+def taxonomy_file(name: str) -> Path:
+    """Find the TOML file of a taxonomy with its gates: this file, or that of the study of that name or folder."""
     path = Path(name)
-    if not path.is_file():
-        path = study_folder(name) / "study.toml"
-    return Taxonomy.from_toml(read_text(path, shown_path(path)))
+    return path if path.is_file() else study_folder(name) / "study.toml"
+
+
+def read_taxonomy(name: str) -> Taxonomy:
+    """Read the taxonomy with its gates of a TOML file, or of the study of that name or folder.
+
+    Raises
+    ------
+    assay.study.StudyError
+        It cannot be used; the file is named.
+    """
+    path = taxonomy_file(name)
+    where = shown_path(path)
+    text = read_text(path, where)
+    try:
+        return Taxonomy.from_toml(text)
+    except TaxonomyError as error:
+        raise StudyError(f"{where}: {error}") from None
 
 
 def count_answers(
@@ -250,12 +268,12 @@ def write_counts(place: Path, counted: Tally, figures: TallyFigures, source: Sou
 
     Raises
     ------
-    CountError
+    assay.files.OutputError
         The ending is another one.
     OSError
         The file cannot be written.
     """
-    require_ending(place)
+    require_ending(Output("--output", place, ENDINGS))
     if place.suffix == ".json":
         content = {
             "figures": figures.record(),
@@ -275,12 +293,6 @@ def write_counts(place: Path, counted: Tally, figures: TallyFigures, source: Sou
     with writing_whole(place) as file, pq.ParquetWriter(file, _SCHEMA, compression="zstd") as writer:
         for table in count_tables(counted):
             writer.write_table(table)
-
-
-def require_ending(place: Path) -> None:
-    """Raise `CountError` unless `write_counts` can write `place`."""
-    if place.suffix not in (".json", ".parquet"):
-        raise CountError(f"--output must end in .json or .parquet, got {shown_path(place)}")
 
 
 _SCHEMA = pa.schema(

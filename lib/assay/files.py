@@ -6,7 +6,8 @@ import hashlib
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -83,6 +84,80 @@ def require_writable(place: Path) -> None:
             pass
 
 
+@dataclass(frozen=True)
+class Output:
+    """A file that is going to be written.
+
+    Attributes
+    ----------
+    name : str
+        What messages call the argument that places it, such as ``--output``.
+    path : pathlib.Path
+    endings : tuple of str
+        What the name of the file may end in, so that it says what is inside; anything if empty.
+    """
+
+    name: str
+    path: Path
+    endings: tuple[str, ...] = ()
+
+
+class OutputError(ValueError):
+    """A file that was to be written would have the wrong ending, or destroy another; one line that names both."""
+
+
+def require_outputs(outputs: Iterable[Output], inputs: Iterable[Path] = ()) -> None:
+    """Find out before the work is done that what is going to be written destroys nothing and can be written.
+
+    Files are told apart by what they are and not by their names: a link to a file is that file.
+
+    Parameters
+    ----------
+    outputs : iterable of Output
+        All that the work writes.
+    inputs : iterable of pathlib.Path
+        Files that it reads.
+
+    Raises
+    ------
+    OutputError
+        The ending is another one, two outputs are one file, or an output is an input.
+    OSError
+        As for `require_writable`.
+    """
+    outputs = list(outputs)
+    taken: dict[object, Output] = {}
+    for output in outputs:
+        require_ending(output)
+        other = taken.setdefault(identity(output.path), output)
+        if other is not output:
+            twice = other.name == output.name
+            said = f"{output.name} is given twice for" if twice else f"{other.name} and {output.name} would both write"
+            raise OutputError(f"{said} {_shown(output.path)}; give each a file of its own")
+    for path in inputs:
+        if read := taken.get(identity(path)):
+            raise OutputError(
+                f"{read.name} would overwrite {_shown(path)}, which is read here; give it a file of its own"
+            )
+    for output in outputs:
+        require_writable(output.path)
+
+
+def require_ending(output: Output) -> None:
+    """Raise `OutputError` unless the name of a file that is going to be written ends as it should."""
+    if output.endings and output.path.suffix not in output.endings:
+        raise OutputError(f"{output.name} must end in {' or '.join(output.endings)}, got {_shown(output.path)}")
+
+
+def identity(path: Path) -> object:
+    """Say which file a path leads to: equal for two paths, by whatever links, if and only if they lead to one file."""
+    try:
+        found = path.stat()
+    except (OSError, ValueError):
+        return os.path.realpath(path)
+    return found.st_dev, found.st_ino
+
+
 def is_misplaced(error: OSError) -> bool:
     """Tell whether the place that was given is at fault, and not a disk that is full or broken."""
     return error.errno not in _DISK_FAILED
@@ -106,6 +181,13 @@ def digest(path: Path) -> str | None:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return None
+
+
+def _shown(path: Path) -> str:
+    """Write a path for a message, from the working directory if it lies there."""
+    with contextlib.suppress(ValueError, OSError):
+        path = path.relative_to(Path.cwd())
+    return path.as_posix()
 
 
 @contextlib.contextmanager

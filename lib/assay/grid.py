@@ -15,6 +15,7 @@ not repeated, so a grid that was stopped is continued by running it again.
 """
 
 import asyncio
+import contextlib
 import itertools
 import math
 import time
@@ -31,10 +32,21 @@ from assay.files import digest, repository_root
 from assay.keys import looks_like_key
 from assay.notebook import NotebookError, declared_parameters, find_notebook, read_notebook, shown_path
 from assay.parameters import ParameterError, read_text
-from assay.run import CELL_TIMEOUT, ONE_THREAD, RUN_TIMEOUT, Plan, RunError, execute, failure_of, prepare, study_folder
+from assay.run import (
+    CELL_TIMEOUT,
+    ONE_THREAD,
+    RUN_TIMEOUT,
+    Plan,
+    RunError,
+    execute,
+    failure_of,
+    prepare,
+    study_folder,
+)
 from assay.settings import NOTEBOOKS
 from assay.stamp import Stamp, code_digest, folder_digest, inputs_digest
 from assay.study import StudyError
+from assay.study.settings import study_files
 from assay.workers import Lost, spread
 
 MOST_RUNS: Final = 10_000
@@ -277,6 +289,15 @@ def _prepared(grid: Grid, cell_timeout: float, run_timeout: float) -> Iterator[t
         if folder not in data:
             data[folder] = folder_digest(folder)
         yield plan, plan.record, inputs_digest(grid.notebook, parameters, code, data[folder])
+
+
+def files_read(grid: Grid) -> Iterator[Path]:
+    """Yield the files that a grid is read from and its runs read; a study that is not there has none."""
+    yield from (grid.file, grid.notebook)
+    default = declared_parameters(read_notebook(grid.notebook)).get("study")
+    for name in {str(parameters.get("study", default)) for parameters in grid.runs}:
+        with contextlib.suppress(StudyError):
+            yield from study_files(study_folder(name))
 
 
 def _default_study(plan: Plan) -> object:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from assay.files import repository_root, write_whole
+from assay.files import Output, repository_root, require_ending, write_whole
 from assay.notebook import shown_path
 
 if TYPE_CHECKING:
@@ -94,12 +94,12 @@ def write_results(frame: "pd.DataFrame", place: Path) -> None:
 
     Raises
     ------
-    ResultsError
+    assay.files.OutputError
         The ending is another one.
     OSError
         The file cannot be written.
     """
-    require_ending(place)
+    require_ending(Output("--output", place, ENDINGS))
     if place.suffix == ".csv":
         # The pages' own writer, so that there is one rule for what a spreadsheet would run.
         from assay.show.tables import csv_data
@@ -109,12 +109,6 @@ def write_results(frame: "pd.DataFrame", place: Path) -> None:
     sink = io.BytesIO()
     frame.apply(_one_type).to_parquet(sink, index=False)
     write_whole(place, sink.getvalue())
-
-
-def require_ending(place: Path) -> None:
-    """Raise `ResultsError` unless `write_results` can write a table at `place`."""
-    if place.suffix not in ENDINGS:
-        raise ResultsError(f"--output must end in {' or '.join(ENDINGS)}, got {shown_path(place)}")
 
 
 def results_text(frame: "pd.DataFrame") -> str:

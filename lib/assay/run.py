@@ -10,13 +10,13 @@ import difflib
 import math
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from nbformat import NotebookNode
 
-from assay.files import is_misplaced, repository_root, require_writable, write_whole
+from assay.files import Output, OutputError, is_misplaced, repository_root, require_outputs, write_whole
 from assay.kernel import RunError, require_kernel, run_cells
 from assay.loops import complete
 from assay.notebook import (
@@ -31,7 +31,8 @@ from assay.notebook import (
 )
 from assay.parameters import ParameterError, check, check_against_literals
 from assay.record import record_path, run_name
-from assay.settings import NOTEBOOKS
+from assay.rules import evidence_path
+from assay.settings import NOTEBOOKS, Settings
 
 __all__ = [
     "ONE_THREAD",
@@ -156,7 +157,7 @@ def prepare(
     file = find_notebook(path)
     content = read_notebook(file)
     given = dict(parameters or {})
-    name, record, writes = _check_parameters(file.stem, content, given)
+    name, record, written, read = _check_parameters(file.stem, content, given)
     give_parameters(content, given)
     kernel = kernel or content.metadata.get("kernelspec", {}).get("name", "python3")
     require_kernel(kernel, file.name)
@@ -167,18 +168,22 @@ def prepare(
         output=Path(output or repository_root() / "reports" / "notebooks" / f"{name}.ipynb").absolute(),
         html=Path(html).absolute() if html is not None else None,
         record=record,
-        writes=writes,
+        writes=tuple(output.path for output in written),
         cell_timeout=cell_timeout,
         run_timeout=run_timeout,
         folder=Path.cwd(),
         home=home,
     )
-    if plan.output.suffix != ".ipynb":
-        raise RunError(f"output must be a file that ends in .ipynb, got {shown_path(plan.output)}", misuse=True)
-    if plan.output.resolve() == file.resolve():
-        raise RunError(f"output must not be the notebook itself, {shown_path(file)}", misuse=True)
-    for place in filter(None, (plan.output, plan.html, *writes)):
-        _check_writable(place)
+    outputs = [Output("output", plan.output, (".ipynb",)), Output("the unfinished notebook", plan.partial), *written]
+    if plan.html is not None:
+        outputs.append(Output("html", plan.html, (".html", ".htm")))
+    try:
+        require_outputs(outputs, (file, *read))
+    except OutputError as error:
+        raise RunError(str(error), misuse=True) from None
+    except OSError as error:
+        place = shown_path(Path(str(error.filename)))
+        raise RunError(f"cannot write {place}: {error.strerror}", misuse=is_misplaced(error)) from None
     return plan
 
 
@@ -279,22 +284,34 @@ def study_folder(name: str) -> Path:
 
 def _check_parameters(
     stem: str, content: NotebookNode, given: dict[str, object]
-) -> tuple[str, Path | None, tuple[Path, ...]]:
-    """Check the parameters; give the name of the run's files, the place of its record if it has one, and all it writes."""
+) -> tuple[str, Path | None, list[Output], list[Path]]:
+    """Check the parameters.
+
+    Give the name of the run's files, the place of its record if it has one, all that it writes by them, and all that it
+    reads beside the notebook.
+    """
     declared = declared_parameters(content)
     if stem not in NOTEBOOKS:
         check_against_literals(given, declared, stem)
-        return stem, None, ()
+        return stem, None, [], []
+    from assay.study.settings import study_files
+
     settings = check(stem, {name: value for name, value in {**declared, **given}.items() if value is not ...})
-    study_folder(settings.study)
+    folder = study_folder(settings.study)
     record = record_path(stem, settings)
-    named = (getattr(settings, name) for name in settings.writes if name != "record")
-    written = tuple(Path(place).expanduser().absolute() for place in named if place)
-    return run_name(stem, settings), record, (record, *written)
+    places = {"record": record, **_places(settings, (name for name in settings.writes if name != "record"))}
+    if stem == "40_routing" and "policy" in places:
+        places["the policy's evidence"] = evidence_path(places["policy"])
+    written = [Output(name, place, (".json",)) for name, place in places.items()]
+    return (
+        run_name(stem, settings),
+        record,
+        written,
+        [*study_files(folder), *_places(settings, settings.reads).values()],
+    )
 
 
-def _check_writable(place: Path) -> None:
-    try:
-        require_writable(place)
-    except OSError as error:
-        raise RunError(f"cannot write {shown_path(place)}: {error.strerror}", misuse=is_misplaced(error)) from None
+def _places(settings: Settings, names: Iterable[str]) -> dict[str, Path]:
+    """Give the files that settings name, but for those that are blank."""
+    given = {name: getattr(settings, name) for name in names}
+    return {name: Path(place).expanduser().absolute() for name, place in given.items() if place}

@@ -29,6 +29,9 @@ class Settings(BaseModel):
     writes: ClassVar[tuple[str, ...]] = ("record",)
     """Settings that are paths of files that a run writes, each run its own; blank for the usual place or for none."""
 
+    reads: ClassVar[tuple[str, ...]] = ()
+    """Settings that are paths of files that a run reads beside its study; blank for none."""
+
     acts: ClassVar[tuple[str, ...]] = ()
     """Settings of what a run does beyond reading a study, which no study may turn on for whoever reports on it."""
 
@@ -59,6 +62,8 @@ class Settings(BaseModel):
 
 class CollectSettings(Settings):
     """For 00_collect: what did the models say, and is it fit to use. It asks nothing unless `ask` says so."""
+
+    reads: ClassVar[tuple[str, ...]] = ("prices", "store")
 
     acts: ClassVar[tuple[str, ...]] = ("ask", "store")
 
@@ -159,6 +164,8 @@ class RoutingSettings(Settings):
     """For 40_routing: when may the cheap model answer."""
 
     writes: ClassVar[tuple[str, ...]] = ("record", "policy")
+
+    reads: ClassVar[tuple[str, ...]] = ("prices",)
 
     part: Literal["all", "tuning", "certification"] = Field("tuning", description="all, tuning or certification")
     cheap: str = Field("", description='the name of a series (its model, or model and prompt between commas), or ""')

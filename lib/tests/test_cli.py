@@ -45,7 +45,7 @@ MISUSES = {
     "key as option": (["run", THRESHOLDS, f"--api-key={KEY}"], "unrecognized arguments: --api-key=[key removed]"),
     "no kernel": (["run", THRESHOLDS, "--kernel", "nope"], "asks for kernel 'nope', which is not installed; installed: "),
     "unwritable output": (["run", THRESHOLDS, "--output", "/proc/x/out.ipynb"], "cannot write /proc/x/out.ipynb"),
-    "output not a notebook": (["run", THRESHOLDS, "--output", "out.html"], "output must be a file that ends in .ipynb"),
+    "output not a notebook": (["run", THRESHOLDS, "--output", "out.html"], "output must end in .ipynb, got out.html"),
     "no time": (["run", THRESHOLDS, "--cell-timeout", "-1"], "cell_timeout must be a number of seconds above 0, got -1"),
     "time no number": (["run", THRESHOLDS, "--run-timeout", "soon"], "argument --run-timeout: invalid float value: 'soon'"),
     "unknown study": (["run", THRESHOLDS, "-p", "study=triaje"], "there is no study 'triaje'; did you mean triage?"),

@@ -214,7 +214,7 @@ def test_a_bad_parameter_is_refused_before_a_kernel_starts(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"output": "out.html"}, "output must be a file that ends in .ipynb"),
+        ({"output": "out.html"}, "output must end in .ipynb, got out.html"),
         ({"output": "folder.ipynb"}, "it is a folder"),
         ({"output": "file/out.ipynb"}, "cannot write"),
         ({"html": "file/out.html"}, "cannot write"),
@@ -236,7 +236,7 @@ def test_what_cannot_work_is_refused_beforehand(
 
 def test_a_notebook_is_never_its_own_output(tmp_path: Path) -> None:
     notebook = write_notebook(tmp_path / "n.ipynb")
-    with pytest.raises(RunError, match="output must not be the notebook itself"):
+    with pytest.raises(RunError, match=r"output would overwrite .*n\.ipynb, which is read here"):
         prepare(notebook, output=notebook)
 
 

@@ -44,6 +44,8 @@ class Choice:
         US dollars that the asks may cost.
     store : Path
         Where the answers go.
+    files : sequence of Path
+        What was read to know all this.
     """
 
     source: Source
@@ -53,6 +55,7 @@ class Choice:
     prices: PriceSheet
     budget: Decimal | None
     store: Path
+    files: Sequence[Path]
 
     def asks(self, model: str, settings: Settings = DEFAULT_SETTINGS) -> list[Ask]:
         """Put what was chosen to a model."""
@@ -87,7 +90,8 @@ def choose(
         raise CommandError(f"--limit must be at least 1, got {limit}")
     budget, sheet = us_dollars(max_cost), price_sheet(prices)
     items = source.items if limit is None else source.items.head(limit)
-    return Choice(source, items, files, run, sheet, budget, store or usual_store(source.name))
+    read = [*source.files, *(prompt_path(one, source) for one in prompts), *([] if prices is None else [prices])]
+    return Choice(source, items, files, run, sheet, budget, store or usual_store(source.name), read)
 
 
 def connection_to(base_url: str | None) -> Connection:

@@ -24,7 +24,7 @@ from assay.ask.plan import Plan, make_plan
 from assay.ask.request import Ask, Patience, Settings
 from assay.ask.source import Source, load_source
 from assay.ask.store import Store
-from assay.files import require_writable
+from assay.files import Output, require_outputs
 from assay.loops import complete
 from assay.rules import Price, PriceSheet
 
@@ -97,7 +97,8 @@ def collect_answers(
     if not local and model is None:
         raise CommandError("--model is needed, or --local for the embedded model")
     if export is not None and not dry_run:
-        require_writable(export)
+        read = [*chosen.files, *([] if gguf is None else [gguf])]
+        require_outputs([Output("--export", export, (".parquet",)), Output("--store", chosen.store)], read)
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(_prepared(gguf, dry_run)) if local else None
         name = server.name if server is not None else str(model)

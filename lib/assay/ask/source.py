@@ -1,6 +1,6 @@
 """What is asked about: the items, classes and prompts of a study, read without its answers, which need not be there."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from assay.study.errors import listed, nearest, shown
 from assay.study.exclusions import Exclusions
 from assay.study.items import items_of_file
 from assay.study.reading import read_table
-from assay.study.settings import read_settings
+from assay.study.settings import read_settings, study_files
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class Source:
         As `Study.items`.
     prompts : mapping of str to Path
         The files of the prompts that the study keeps.
+    files : sequence of Path
+        All files that the study is read from.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Source:
     contract: Contract
     items: pd.DataFrame
     prompts: Mapping[str, Path]
+    files: Sequence[Path] = ()
 
     @property
     def fields(self) -> AnswerFields:
@@ -66,4 +69,4 @@ def load_source(name_or_path: str) -> Source:
     if settings.items.source is None:
         raise StudyError(f"{folder.name}: its study.toml names no file of items, so there is nothing to ask about")
     items = items_of_file(read_table(settings.items.source), settings.items.columns, settings.items.tags, Exclusions())
-    return Source(folder.name, settings.taxonomy, settings.contract, items.frame, settings.prompts)
+    return Source(folder.name, settings.taxonomy, settings.contract, items.frame, settings.prompts, study_files(folder))

@@ -54,14 +54,24 @@ def declare(commands: Any) -> argparse.ArgumentParser:
 
 
 def _count(given: argparse.Namespace) -> int:
-    from assay.count import CountError, count_answers, find_source, read_taxonomy, require_ending, write_counts
-    from assay.files import require_writable
+    from assay.count import (
+        ENDINGS,
+        CountError,
+        count_answers,
+        find_source,
+        read_taxonomy,
+        taxonomy_file,
+        write_counts,
+    )
+    from assay.files import Output, require_outputs
     from assay.measure.tally_figures import tally_figures
     from assay.notebook import shown_path
+    from assay.study.partitions import parquet_files
 
-    for place in given.output:
-        require_ending(place)
-        require_writable(place)
+    require_outputs(
+        [Output("--output", place, ENDINGS) for place in given.output],
+        (taxonomy_file(given.taxonomy), *parquet_files(given.place)),
+    )
     margin = given.tie_margin
     if margin is not None and not (0 <= margin <= 1 and abs(100 * margin - round(100 * margin)) < 1e-7):
         raise CountError(f"--tie-margin must be a whole number of hundredths from 0 to 1, got {margin:g}")

@@ -32,15 +32,14 @@ def declare(commands: Any) -> argparse.ArgumentParser:
 
 
 def _grid(given: argparse.Namespace) -> int:
-    from assay.files import repository_root, require_writable
-    from assay.grid import RunOutcome, read_grid, run_grid
+    from assay.files import Output, repository_root, require_outputs
+    from assay.grid import RunOutcome, files_read, read_grid, run_grid
     from assay.notebook import shown_path
-    from assay.results import require_ending, results_table, results_text, write_results
+    from assay.results import ENDINGS, results_table, results_text, write_results
 
     grid = read_grid(given.grid)
     output = given.output or repository_root() / "reports" / "grids" / f"{grid.file.stem}.csv"
-    require_ending(output)
-    require_writable(output)
+    require_outputs([Output("--output", output, ENDINGS)], files_read(grid))
     began = time.monotonic()
     with Progress("runs") as progress:
 

@@ -22,14 +22,14 @@ def declare(commands: Any) -> argparse.ArgumentParser:
 
 
 def _results(given: argparse.Namespace) -> int:
-    from assay.files import require_writable
+    from assay.files import Output, require_outputs
     from assay.notebook import shown_path
-    from assay.results import ResultsError, find_records, require_ending, results_table, results_text, write_results
+    from assay.results import ENDINGS, ResultsError, find_records, results_table, results_text, write_results
 
-    if given.output is not None:
-        require_ending(given.output)
-        require_writable(given.output)
-    table = results_table(find_records(given.place))
+    outputs = [] if given.output is None else [Output("--output", given.output, ENDINGS)]
+    records = find_records(given.place)
+    require_outputs(outputs, records)
+    table = results_table(records)
     if given.notebook is not None:
         known = sorted(set(table["notebook"]))
         table = table[table["notebook"] == given.notebook].dropna(axis="columns", how="all").reset_index(drop=True)

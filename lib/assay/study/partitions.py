@@ -11,6 +11,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from assay.files import identity
 from assay.study.columns import Table
 from assay.study.errors import StudyError, listed, nearest, shown
 from assay.study.reading import parquet_frame, whole_parquet
@@ -71,9 +72,12 @@ def find_parts(
     """
     parts: list[Part] = []
     files: dict[Path, list[str]] = {}
-    for path in _files(places):
-        if path in files:
-            raise StudyError(f"{path.name} is given twice; its answers would count twice")
+    seen: dict[object, Path] = {}
+    for path in parquet_files(places):
+        same = seen.setdefault(identity(path), path)
+        if path in files or same != path:
+            as_what = "" if same.name == path.name else f", here and as {same.name}"
+            raise StudyError(f"{path.name} is given twice{as_what}; its answers would count twice")
         try:
             with whole_parquet(path.name), pq.ParquetFile(path) as file:
                 files[path] = file.schema_arrow.names
@@ -109,7 +113,14 @@ def read_batches(part: Part, columns: Sequence[str]) -> Iterator[Table]:
             row += batch.num_rows
 
 
-def _files(places: Sequence[Path]) -> Iterator[Path]:
+def parquet_files(places: Sequence[Path]) -> Iterator[Path]:
+    """Yield the absolute paths of the files that `find_parts` reads, as often as they are given.
+
+    Raises
+    ------
+    StudyError
+        If a place is not there or holds no such file.
+    """
     for place in places:
         if place.is_dir():
             found = sorted(

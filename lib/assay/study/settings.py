@@ -4,6 +4,7 @@ The file is read strictly. A key that is not known is refused with the nearest o
 study's folder, and the costs and prevalence, which reweight results, have to make sense on their own.
 """
 
+import contextlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from assay.rules.taxonomy import composed
 from assay.study.columns import ColumnSource
 from assay.study.contract import Contract, read_contract
 from assay.study.errors import StudyError, listed, nearest, shown
+from assay.study.manifest import MANIFEST
 from assay.study.reading import FileSource, read_text
 from assay.study.tables import (
     as_table,
@@ -178,6 +180,18 @@ def read_settings(folder: Path) -> StudySettings:
         return _settings(read_toml(text, name), folder, name)
     except (DocumentError, TaxonomyError) as error:
         raise StudyError(str(error) if str(error).startswith(name) else f"{name}: {error}") from None
+
+
+def study_files(folder: Path) -> list[Path]:
+    """List the files that a study is read from, as far as they can be told where its `study.toml` cannot be read."""
+    files = [folder / "study.toml", folder / "report.toml", folder / MANIFEST]
+    with contextlib.suppress(StudyError):
+        settings = read_settings(folder)
+        files += [] if settings.items.source is None else [settings.items.source.path]
+        files += [answers.source.path for answers in settings.answers]
+        files += [annotator.source.path for annotator in settings.annotators]
+        files += settings.prompts.values()
+    return files
 
 
 def check_share(value: object, name: str) -> float:
