@@ -6,18 +6,18 @@ What a command needs is imported when it is called, so that ``assay --help`` sta
 """
 
 import argparse
-import contextlib
-import os
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import NoReturn
 
 import assay
 from assay.commands import batch, check, collect, count, grid, lint, new, report, results, run, serve
-from assay.commands.complaints import BROKEN_PIPE, INTERRUPTED, MISUSE, complain, explained
+from assay.commands.complaints import BROKEN_PIPE, FAILURE, INTERRUPTED, MISUSE, complain, explained, write_error
 from assay.commands.interrupts import ending_on_request
+from assay.commands.streams import flush_output, give_up_output, ready_streams
 from assay.keys import without_keys
 
 _DESCRIPTION = "How much of an LLM's stated confidence is real, and what to do about it."
@@ -36,36 +36,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        Exit code: 0 done, 1 failed, 2 misused, 130 interrupted, 141 if whoever read the output went away.
+        Exit code: 0 done, 1 failed, 2 misused, 130 interrupted, 141 if whoever read the output went away. A command
+        for which 1 means something else says with what it fails.
     """
+    ready_streams()
     given = _parser().parse_args(arguments)
     try:
         with ending_on_request():
+            _require_folder()
             code = int(given.call(given))
-            sys.stdout.flush()
+            flush_output()
         return code
     except KeyboardInterrupt:
         return complain("interrupted", INTERRUPTED)
     except BrokenPipeError:
-        _give_up_output()
+        give_up_output()
         return BROKEN_PIPE
     except Exception as error:
         if isinstance(error, OSError):
-            _give_up_output()
+            give_up_output()
         message, code = explained(error)
+        if code == FAILURE:
+            code = given.failure
         if given.debug:
-            print(without_keys(traceback.format_exc()), file=sys.stderr, end="")
+            write_error(without_keys(traceback.format_exc()))
             return code
         return complain(message, code)
 
 
-def _give_up_output() -> None:
-    """Send what cannot be written to standard output nowhere, lest Python tries again on its way out and complains."""
+class FolderGone(Exception):  # noqa: N818 (a state of the system, no fault of what was given)
+    """The working directory is not there any more."""
+
+    misuse = False
+
+
+def _require_folder() -> None:
+    """Raise `FolderGone` where the folder in which the command is called was removed: nearly every path starts there."""
     try:
-        sys.stdout.flush()
-    except OSError:
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        Path.cwd()
+    except OSError as error:
+        raise FolderGone(f"the working directory cannot be used ({error.strerror}): go to one that is there") from None
 
 
 class _Parser(argparse.ArgumentParser):
@@ -82,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True, parser_class=_Parser)
     for module in COMMANDS:
         command = module.declare(commands)
+        command.set_defaults(failure=command.get_default("failure") or FAILURE)
         command.add_argument("--debug", action="store_true", help="show the traceback of an error")
     return parser
 

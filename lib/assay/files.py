@@ -11,7 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-_DISK_FAILED: Final = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+_NO_FAULT_OF_THE_PLACE: Final = {
+    *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
+    *(errno.EMFILE, errno.ENFILE, errno.ENOMEM),
+}
 
 
 def repository_root() -> Path:
@@ -159,8 +162,8 @@ def identity(path: Path) -> object:
 
 
 def is_misplaced(error: OSError) -> bool:
-    """Tell whether the place that was given is at fault, and not a disk that is full or broken."""
-    return error.errno not in _DISK_FAILED
+    """Tell whether the place that was given is at fault, and not a disk that is full or broken or a system without memory."""
+    return error.errno not in _NO_FAULT_OF_THE_PLACE
 
 
 def digest(path: Path) -> str | None:

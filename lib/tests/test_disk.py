@@ -175,7 +175,8 @@ def test_output_that_nobody_takes_is_one_line_or_none(repository: Path, record_t
     buffered = {"PYTHONUNBUFFERED": ""}
     with Path("/dev/full").open("w") as full:
         done = assay("results", "record.json", folder=repository, stdout=full, environment=buffered)
-    assert (done.returncode, one_line(done)) == (1, "assay: No space left on device")
+    assert done.returncode == 1
+    assert one_line(done).endswith("No space left on device")
     read, write = os.pipe()
     os.close(read)
     done = assay("results", "record.json", folder=repository, stdout=write, environment=buffered)

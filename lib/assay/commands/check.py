@@ -2,9 +2,12 @@
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from assay.commands.complaints import complain
+
+NOT_CHECKED: Final = 4
+"""Exit code of a check that came to no verdict, or could not tell it, for a reason that is not in what was given."""
 
 
 def declare(commands: Any) -> argparse.ArgumentParser:
@@ -14,7 +17,8 @@ def declare(commands: Any) -> argparse.ArgumentParser:
         help="check a policy on labelled answers since its date",
         description=(
             "Check a policy on every labelled answer since its date, in order. Exit code 0: it holds; 1: it is violated; "
-            "3: these labels cannot tell; 2: the input cannot be used. The file may grow and be checked again and again."
+            "3: these labels cannot tell; 2: the input cannot be used; 4: no verdict could be reached or printed, for a "
+            "reason outside the input, such as a full disk. The file may grow and be checked again and again."
         ),
     )
     command.add_argument("policy", type=Path, help="a policy file")
@@ -31,7 +35,7 @@ def declare(commands: Any) -> argparse.ArgumentParser:
         metavar="NAME",
         help="accept a difference by name: model, prompt, expired, fail or undecided; may be repeated",
     )
-    command.set_defaults(call=_check)
+    command.set_defaults(call=_check, failure=NOT_CHECKED)
     return command
 
 

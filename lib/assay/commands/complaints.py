@@ -1,5 +1,6 @@
 """What a command line says when something is wrong: one line, and an exit code."""
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterable
@@ -18,8 +19,18 @@ BROKEN_PIPE: Final = 141
 
 def complain(message: str, code: int) -> int:
     """Write one line to standard error, free of keys, and hand back the exit code."""
-    print(f"assay: {without_keys(' '.join(message.split()))}", file=sys.stderr, flush=True)
+    write_error(f"assay: {without_keys(' '.join(message.split()))}\n")
     return code
+
+
+def write_error(text: str) -> None:
+    """Write to standard error; where that cannot be written, the exit code has to do."""
+    try:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def code_for(failures: Iterable[bool]) -> int:
@@ -39,5 +50,7 @@ def explained(error: Exception) -> tuple[str, int]:
         return str(error), MISUSE
     if isinstance(error, OSError):
         place = f"{Path(os.fsdecode(error.filename)).as_posix()}: " if error.filename else ""
-        return f"{place}{error.strerror or type(error).__name__}", MISUSE if is_misplaced(error) else FAILURE
+        # An error that names no file is of none that was given.
+        given = bool(place) and is_misplaced(error)
+        return f"{place}{error.strerror or type(error).__name__}", MISUSE if given else FAILURE
     return f"internal error, {type(error).__name__}: {error} (--debug shows where)", FAILURE

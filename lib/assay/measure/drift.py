@@ -31,7 +31,7 @@ from assay.study import UNNAMED
 HOLDS, VIOLATED, CANNOT_TELL = "holds", "violated", "cannot tell"
 
 EXIT_CODES = {HOLDS: 0, VIOLATED: 1, CANNOT_TELL: 3}
-"""What `assay check` exits with; 2 is for input that cannot be used."""
+"""What `assay check` exits with; 2 is for input that cannot be used, 4 for a check that failed for another reason."""
 
 
 @dataclass(frozen=True)
