@@ -20,7 +20,7 @@ from assay.ask.choosing import Choice, CommandError, choose, connection_to, requ
 from assay.ask.claims import under_way, waiting_in
 from assay.ask.client import Connection
 from assay.ask.commands import print_summary
-from assay.ask.plan import AGAIN, Estimate, distinct, make_plan, settled
+from assay.ask.plan import AGAIN, Estimate, distinct, make_plan, settled, unsettled
 from assay.ask.request import Ask
 from assay.ask.source import Source
 from assay.ask.store import Store
@@ -76,9 +76,9 @@ def batch_answers(
     -------
     int
         0 if every ask has an outcome in the store that stands (or, with `write_only`, a file unless it was kept back).
-        A failure that is the answer's stands, such as a refusal or one of a content filter: it is not asked again, and
-        `assay.ask.commands.collect_answers` returns 0 after it as well; how many there are is printed. 1 if some asks
-        are left, wait, or failed in a way that is the provider's, after which they are asked again.
+        A failure that is the answer's stands, such as a refusal or one of a content filter: it is not asked again; how
+        many there are is printed. 1 if some asks are left, wait, or failed in a way that is the provider's, after which
+        they are asked again. `assay.ask.commands.collect_answers` returns 0 and 1 in the same cases.
     """
     if write_only and fetch_only:
         raise CommandError("--write-only and --fetch-only leave nothing to do: give one of them")
@@ -131,7 +131,7 @@ def _say_how_far(store: Store, asks: Sequence[Ask], source: Source, waiting: int
     print_summary(store, asks, source)
     different = distinct(asks)
     states = store.states(different)
-    left = sum(not settled(states, key, AGAIN) for key in different)
+    left = unsettled(states, different)
     failed = Counter(error for key, error in states.items() if error is not None and settled(states, key, AGAIN))
     if failed:
         kinds = ", ".join(f"{kind} {count:,}" for kind, count in sorted(failed.items()))

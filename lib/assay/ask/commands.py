@@ -20,7 +20,7 @@ from assay.ask.collection import DEFAULT_CONCURRENCY, collect
 from assay.ask.export import export_answers, tidy_rows
 from assay.ask.lint import lint_prompt
 from assay.ask.local import LocalModel
-from assay.ask.plan import Plan, make_plan
+from assay.ask.plan import Plan, distinct, make_plan, unsettled
 from assay.ask.request import Ask, Patience, Settings
 from assay.ask.source import Source, load_source
 from assay.ask.store import Store
@@ -87,7 +87,9 @@ def collect_answers(
     Returns
     -------
     int
-        0 if every ask has an outcome in the store, 1 if some are left.
+        0 if every ask has an outcome in the store that stands. A failure that is the answer's stands, such as a refusal
+        or one of a content filter: it is not asked again. 1 if some asks are left, wait in a batch, or failed in a way
+        that is the provider's, after which they are asked again when this is called again.
     """
     chosen = choose(study, prompts, run=run, limit=limit, max_cost=max_cost, prices=prices, store=store)
     source, sheet = chosen.source, chosen.prices
@@ -117,8 +119,12 @@ def collect_answers(
         if server is not None:
             opened.note(f"sha256 of the weights of {name}", server.sha256)
         at_once = concurrency or (1 if local else DEFAULT_CONCURRENCY)
-        left = complete(_collect(connection, opened, asks, source, at_once, chosen.budget, sheet))
+        complete(_collect(connection, opened, asks, source, at_once, chosen.budget, sheet))
         print_summary(opened, asks, source)
+        different = distinct(asks)
+        left = unsettled(opened.states(different), different)
+        if left:
+            print(f"{left:,} of {len(different):,} asks have no outcome that stands; call again to ask them")
         print(f"store: {path}")
         if export is not None:
             count = export_answers(opened, export, source.taxonomy, source.fields, prices=sheet)
@@ -194,7 +200,7 @@ async def _collect(
     concurrency: int,
     budget: Decimal | None,
     prices: PriceSheet,
-) -> int:
+) -> None:
     async with connection:
         done = await collect(
             connection,
@@ -207,7 +213,6 @@ async def _collect(
             prices=prices,
         )
     print(done)
-    return done.left
 
 
 def print_summary(store: Store, asks: Sequence[Ask], source: Source) -> None:

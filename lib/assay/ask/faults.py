@@ -230,6 +230,9 @@ def _kind(status: int, body: object) -> str:
     by_code = next((_BY_CODE[code] for code in _codes(body) if code in _BY_CODE), None)
     if by_code:
         return by_code
+    if 300 <= status < 400:
+        # A redirect that leads nowhere is something on the way, not the provider's word on the request.
+        return "unreadable_reply"
     if status in (401, 403):
         return "unauthorised"
     if status == 404 or (isinstance(body, Mapping) and body.get("param") == "model"):

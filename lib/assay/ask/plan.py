@@ -190,6 +190,11 @@ def settled(states: Mapping[AskKey, str | None], key: AskKey, again: Collection[
     return key in states and states[key] not in again
 
 
+def unsettled(states: Mapping[AskKey, str | None], asks: Collection[AskKey], again: Collection[str] = AGAIN) -> int:
+    """Count the asks without an outcome that stands: those that have none, and those that would be asked again."""
+    return sum(not settled(states, key, again) for key in asks)
+
+
 def request_digests(
     asks: Iterable[Ask], taxonomy: Taxonomy, fields: AnswerFields = DEFAULT_FIELDS
 ) -> list[tuple[PromptFile, Settings, str]]:

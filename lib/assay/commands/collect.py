@@ -12,7 +12,11 @@ def declare(commands: Any) -> argparse.ArgumentParser:
     command: argparse.ArgumentParser = commands.add_parser(
         "collect",
         help="ask a model the items of a study and store what it says",
-        description="Ask a model the items of a study, store what it says, and ask nothing twice.",
+        description=(
+            "Ask a model the items of a study, store what it says, and ask nothing twice. Exit code 0 when every ask has "
+            "an outcome that stands, be it a refusal or a content filter's: those are counted and not asked again. Exit "
+            "code 1 while asks are left, wait in a batch, or failed for the provider's reasons: call again to ask those."
+        ),
     )
     add_asks(command)
     command.add_argument("--local", action="store_true", help="ask the embedded model, which needs no key")

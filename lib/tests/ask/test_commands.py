@@ -7,11 +7,12 @@ import sys
 import httpx
 import pandas as pd
 import pytest
-from assay_test_server import completed, refused
+from assay_test_server import Step, completed, refused
 
 from assay.ask import choosing, commands
 from assay.ask.commands import CommandError
 from assay.ask.local import missing_extra
+from assay.ask.request import Patience, Settings
 from assay.study import StudyError
 
 ANSWER = completed('{"label": "b", "confidence": 0.8, "alternatives": {}}')
@@ -59,6 +60,43 @@ def test_a_dry_run_asks_nothing_and_makes_nothing(small_study, threaded_server, 
 def test_what_is_left_is_a_failure(small_study, threaded_server, tmp_path, capsys):
     assert collect(threaded_server([refused(401)]), tmp_path, concurrency=1) == 1
     assert "m was given up after 3 failures in a row (unauthorised)" in capsys.readouterr().out
+
+
+PROVIDERS_FAULTS = {
+    "key": refused(401),
+    "model": refused(404),
+    "too many": refused(429),
+    "quota": refused(429, "insufficient_quota"),
+    "server": refused(500),
+    "redirect": Step(307, headers={"location": "http://127.0.0.1:1/v1/chat/completions"}),
+    "redirect without a place": Step(302),
+    "not modified": Step(304),
+    "no content": Step(204),
+    "half": Step(body=ANSWER.body[:40], promised=len(ANSWER.body), cut=True),
+    "page": Step(body=b"<!doctype html><title>Sign in</title>", headers={"content-type": "text/html"}),
+}
+ANSWERS_FAULTS = {"filter": refused(400, "content_filter"), "length": refused(400, "context_length_exceeded")}
+
+
+@pytest.mark.parametrize("fault", PROVIDERS_FAULTS)
+def test_a_collection_in_which_every_call_failed_is_a_failure_and_asks_again(
+    fault, small_study, threaded_server, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.setattr(commands, "Settings", lambda **_: Settings(patience=Patience(timeout=5, tries=1)))
+    assert collect(threaded_server([PROVIDERS_FAULTS[fault]]), tmp_path) == 1
+    assert "6 of 6 asks have no outcome that stands; call again to ask them" in capsys.readouterr().out
+    assert collect(threaded_server([ANSWER]), tmp_path) == 0
+    said = capsys.readouterr().out
+    assert "6 asked" in said
+    assert "no outcome that stands" not in said
+
+
+@pytest.mark.parametrize("fault", ANSWERS_FAULTS)
+def test_a_failure_that_is_the_answers_stands(fault, small_study, threaded_server, tmp_path):
+    running = threaded_server([ANSWERS_FAULTS[fault]])
+    assert collect(running, tmp_path) == 0
+    assert collect(running, tmp_path) == 0
+    assert len(running.requests) == 6
 
 
 def test_the_store_is_under_the_root_by_default(small_study, threaded_server, tmp_path, monkeypatch):
