@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from assay.commands.complaints import complain
+from assay.commands.words import add_file_options
 
 NOT_CHECKED: Final = 4
 """Exit code of a check that came to no verdict, or could not tell it, for a reason that is not in what was given."""
@@ -28,6 +29,10 @@ def declare(commands: Any) -> argparse.ArgumentParser:
         help="labelled answers: a CSV, JSONL or parquet file with label, calibration, and predicted and confidence or "
         "completion (elicitation, model, prompt where there are several), or the folder of a study",
     )
+    add_file_options(command)
+    command.add_argument(
+        "--decimal", default=".", metavar="MARK", help="before the fraction of a number in a CSV file (default: .)"
+    )
     command.add_argument(
         "--allow",
         action="append",
@@ -42,7 +47,14 @@ def declare(commands: Any) -> argparse.ArgumentParser:
 def _check(given: argparse.Namespace) -> int:
     from assay.measure.drift import check_files
 
-    code, text = check_files(given.policy, given.answers, allow=given.allow)
+    code, text = check_files(
+        given.policy,
+        given.answers,
+        allow=given.allow,
+        encoding=given.encoding,
+        delimiter=given.delimiter,
+        decimal=given.decimal,
+    )
     if code == 2:
         return complain(text, code)
     print(text)

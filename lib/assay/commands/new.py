@@ -4,6 +4,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from assay.commands.words import add_file_options
+
 _COLUMNS = ("label", "predicted", "confidence", "probabilities", "item_id", "text", "model", "prompt", "run")
 
 
@@ -51,8 +53,7 @@ def declare(commands: Any) -> argparse.ArgumentParser:
     command.add_argument(
         "--elicitation", choices=("verbal", "token", "vote"), help="how a language model was made to state it"
     )
-    command.add_argument("--encoding", default="utf-8", metavar="NAME", help="of a CSV or JSONL file (default: utf-8)")
-    command.add_argument("--delimiter", metavar="CHARACTER", help="between the cells of a CSV file")
+    add_file_options(command)
     command.set_defaults(call=_new)
     return command
 

@@ -30,6 +30,19 @@ def _whole(text: str, lowest: int, highest: int = MOST) -> int:
     return number
 
 
+def add_file_options(command: argparse.ArgumentParser) -> None:
+    """Enter how a file of answers is written."""
+    command.add_argument("--encoding", default="utf-8", metavar="NAME", help="of a CSV or JSONL file (default: utf-8)")
+    command.add_argument(
+        "--delimiter", type=delimiter, metavar="CHARACTER", help=r"between the cells of a CSV file (\t: a tab)"
+    )
+
+
+def delimiter(text: str) -> str:
+    r"""Read what is between cells, for argparse: ``\t`` is a tab, which a shell does not easily give."""
+    return "\t" if text == r"\t" else text
+
+
 def add_workers(command: argparse.ArgumentParser, what: str) -> None:
     """Enter where the work is done: in processes of this machine, or on a Dask cluster."""
     command.add_argument("--workers", type=count, metavar="N", help=f"how many {what} at once (default: one a core)")

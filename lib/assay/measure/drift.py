@@ -6,7 +6,7 @@ answer was picked for labelling without regard to how it came out.
 """
 
 import math
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -18,15 +18,19 @@ from numpy.typing import NDArray
 from assay.measure.anytime import anytime_bounds, log_evidence_above, log_evidence_below
 from assay.measure.decide import decide_table
 from assay.measure.gates import rounded_down, rounded_up
-from assay.measure.labelled import read_labelled
+from assay.measure.labelled import read_labelled, row_names
 from assay.measure.policies import recalibrated_answers
 from assay.measure.sweep import ABSTAINED, RIGHT_ABSTAINED, outcomes
 from assay.measure.table import UNREADABLE, AnswerTable
 from assay.measure.trials import gate_trials
 from assay.measure.units import first_answers
 from assay.rules import Gate
-from assay.rules.policy import Policy, PolicyRefused, load_policy
+from assay.rules.classifier import as_calibration, as_elicitation
+from assay.rules.policy import Policy, PolicyError, PolicyRefused, load_policy
 from assay.study import UNNAMED
+
+ORIGINS = ("calibration", "elicitation", "model", "prompt")
+"""Kinds of refusal that are about an answer; the others are about the policy."""
 
 HOLDS, VIOLATED, CANNOT_TELL = "holds", "violated", "cannot tell"
 
@@ -119,6 +123,7 @@ def check(
     prompt_sha256: str | None = None,
     today: date | None = None,
     allow: Collection[str] = (),
+    at: Callable[[int], str] = lambda row: f"row {row + 1}",
 ) -> DriftReport:
     """Check a policy against labelled answers.
 
@@ -133,6 +138,8 @@ def check(
         Of the prompt they were asked with, where the frame has no such column.
     today : datetime.date, optional
     allow : collection of names out of `assay.rules.policy.ALLOWANCES`
+    at : callable
+        Names the row at a position, from 0, in messages.
 
     Raises
     ------
@@ -143,11 +150,11 @@ def check(
         If a column is missing, a label is unknown, or the policy has no gate.
     """
     if not policy.gates:
-        raise ValueError("the policy has no gates to check")
+        raise PolicyError("the policy has no gates to check")
     for column in ("label", "calibration"):
         if column not in answers:
             raise ValueError(f"the answers have no column {column!r}; it is needed to check a policy")
-    _require_origin(policy, answers, prompt_sha256, today, allow)
+    _require_origin(policy, answers, prompt_sha256, today, allow, at)
     labelled = answers[answers["label"].notna()]
     counted = first_answers(labelled)
     table = AnswerTable.from_frame(recalibrated_answers(counted, policy.recalibration), policy.taxonomy)
@@ -166,41 +173,76 @@ def check(
     )
 
 
-def check_files(policy_path: str | Path, answers_path: str | Path, *, allow: Collection[str] = ()) -> tuple[int, str]:
+def check_files(
+    policy_path: str | Path,
+    answers_path: str | Path,
+    *,
+    allow: Collection[str] = (),
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    decimal: str = ".",
+) -> tuple[int, str]:
     """Check a policy file against an answers file, as `assay check` does.
+
+    Parameters
+    ----------
+    policy_path, answers_path : path
+        A policy file, and what `assay.measure.labelled.read_labelled` reads.
+    allow : collection of str
+        As for `check`.
+    encoding, delimiter, decimal : str
+        How the file of answers is written, as for `assay.measure.labelled.read_labelled`.
 
     Returns
     -------
     code : int
         0 holds, 1 violated, 3 cannot tell, 2 where the input cannot be used.
     text : str
-        The report, or one line that says what is wrong.
+        The report, or one line that says what is wrong, and in which file.
     """
+    policy_path, answers_path = Path(policy_path), Path(answers_path)
     try:
         policy = load_policy(policy_path)
-        report = check(policy, read_labelled(Path(answers_path), policy.taxonomy), allow=allow)
+        answers = read_labelled(answers_path, policy.taxonomy, encoding=encoding, delimiter=delimiter, decimal=decimal)
+        report = check(policy, answers, allow=allow, at=row_names(answers_path, answers))
     except ValueError as error:  # of which policy and study errors are kinds
-        return 2, " ".join(str(error).split())
+        said = " ".join(str(error).split())
+        of_policy = isinstance(error, PolicyError) and not said.startswith((policy_path.name, answers_path.name))
+        return 2, f"{policy_path.name}: {said}" if of_policy else said
     return report.exit_code, report.words
 
 
 def _require_origin(
-    policy: Policy, answers: pd.DataFrame, prompt_sha256: str | None, today: date | None, allow: Collection[str]
+    policy: Policy,
+    answers: pd.DataFrame,
+    prompt_sha256: str | None,
+    today: date | None,
+    allow: Collection[str],
+    at: Callable[[int], str],
 ) -> None:
     named = [name for name in ("calibration", "elicitation", "model", "prompt", "prompt_sha256") if name in answers]
     if answers.empty:
         policy.require(calibration=policy.calibration, today=today, allow=allow)
-    for row in answers[named].drop_duplicates().to_dict("records"):
+    first = ~answers[named].duplicated().to_numpy()
+    for place, row in zip(np.flatnonzero(first), answers.loc[first, named].to_dict("records"), strict=True):
+        where = at(int(place))
         origin = {name: None if pd.isna(value) or value in ("", UNNAMED) else str(value) for name, value in row.items()}
         if origin["calibration"] is None:
-            raise ValueError("calibration is missing in some answers; it is needed to check a policy")
+            raise ValueError(f"{where}: calibration is missing; it is needed to check a policy")
+        as_calibration(origin["calibration"], f"{where}: calibration")
+        as_elicitation(origin.get("elicitation"), f"{where}: elicitation")
         prompt = origin.pop("prompt", None)
         origin.setdefault("prompt_sha256", prompt_sha256)
-        policy.require(**origin, today=today, allow=allow)  # type: ignore[arg-type]
+        try:
+            policy.require(**origin, today=today, allow=allow)  # type: ignore[arg-type]
+        except PolicyRefused as error:
+            if error.kind not in ORIGINS:
+                raise
+            raise PolicyRefused(error.kind, f"{where}: {error}") from None
         compared = origin["prompt_sha256"] and policy.prompt_sha256
         if not compared and prompt and policy.prompt and prompt != policy.prompt and "prompt" not in allow:
             raise PolicyRefused(
-                "prompt", f"the policy was tuned on prompt {policy.prompt}, and these answers have {prompt}"
+                "prompt", f"{where}: the policy was tuned on prompt {policy.prompt}, and these answers have {prompt}"
             )
 
 

@@ -1,5 +1,6 @@
 """Labelled answers from a file: what `assay check` reads."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,11 +13,14 @@ from assay.study.columns import ColumnSource, Table
 from assay.study.errors import listed, nearest, shown
 from assay.study.reading import FileSource, read_table
 from assay.study.readings import Readings, read_columns, read_completions
+from assay.study.tables import check_declared
 
 _ORIGIN = ("calibration", "elicitation", "model", "prompt", "prompt_sha256")
 
 
-def read_labelled(path: Path, taxonomy: Taxonomy) -> pd.DataFrame:
+def read_labelled(
+    path: Path, taxonomy: Taxonomy, *, encoding: str = "utf-8", delimiter: str | None = None, decimal: str = "."
+) -> pd.DataFrame:
     """Read answers with their labels, in the order of the file.
 
     Parameters
@@ -28,6 +32,8 @@ def read_labelled(path: Path, taxonomy: Taxonomy) -> pd.DataFrame:
         ``prompt_sha256``. Or the folder of a study, whose own settings then say how its answers are written.
     taxonomy : Taxonomy
         Of the policy to be checked; every label must be one of its classes or its abstain name.
+    encoding, delimiter, decimal : str
+        How a file is written, as in `FileSource`; not for the folder of a study, which says so itself.
 
     Returns
     -------
@@ -39,9 +45,13 @@ def read_labelled(path: Path, taxonomy: Taxonomy) -> pd.DataFrame:
     StudyError
         If the file cannot be read, lacks a column, or a label is unknown; file, row and column are named.
     """
+    check_declared(encoding, delimiter, decimal, lambda setting: f"--{setting}")
     if path.is_dir():
-        return load_study(path).answers
-    table = read_table(FileSource(path, path.name))
+        given = {"encoding": encoding != "utf-8", "delimiter": delimiter is not None, "decimal": decimal != "."}
+        if own := [f"--{name}" for name, one in given.items() if one]:
+            raise StudyError(f"{path.name}: its study.toml says how its files are written; leave out {listed(own)}")
+        return _labelled_as(load_study(path).answers, path.name, taxonomy)
+    table = read_table(FileSource(path, path.name, encoding, delimiter, decimal=decimal, options=True))
     _refuse_missing(table)
     columns = {"label": labels_of(table, ColumnSource("label"), taxonomy, "the policy")}
     if table.has(ColumnSource("item_id")):
@@ -57,6 +67,26 @@ def read_labelled(path: Path, taxonomy: Taxonomy) -> pd.DataFrame:
     columns["alternatives"] = pd.Series(said.alternatives, dtype=object)
     columns["missing_context"] = pd.Series(said.missing_context, dtype=object)
     return pd.DataFrame(columns)
+
+
+def row_names(path: Path, answers: pd.DataFrame) -> Callable[[int], str]:
+    """Return what names a row of what `read_labelled` gave, by its position from 0, in messages."""
+    if path.is_dir():
+        return lambda row: f"{path.name}, item {shown(answers['item_id'].iloc[row])}"
+    return Table(path.name, answers, header=path.suffix.casefold() in (".csv", ".tsv")).at
+
+
+def _labelled_as(answers: pd.DataFrame, name: str, taxonomy: Taxonomy) -> pd.DataFrame:
+    """Return the answers of a study whose labels are classes of another taxonomy, too; a StudyError names one not so."""
+    known = (*taxonomy.names, taxonomy.abstain)
+    strange = answers[answers["label"].notna() & ~answers["label"].isin(known)]
+    if len(strange):
+        item, label = strange["item_id"].iloc[0], strange["label"].iloc[0]
+        raise StudyError(
+            f"{name}, item {shown(item)}: the label {shown(label)} is not a class of the policy{nearest(label, known)}",
+            kind="unknown_label",
+        )
+    return answers
 
 
 def labels_of(table: Table, source: ColumnSource, taxonomy: Taxonomy, whose: str = "the taxonomy") -> pd.Series:

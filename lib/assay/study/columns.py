@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from assay.rules.taxonomy import composed
-from assay.study.errors import StudyError, listed, nearest, shown
+from assay.study.errors import StudyError, listed, nearest, shown, to_declare
 from assay.study.floats import widened
 from assay.study.spreadsheets import has_decimal_commas, pointed
 
@@ -58,12 +58,15 @@ class Table:
         Whether a header stands above the rows, which messages then say is not counted.
     decimal : {".", ","}
         What stands before the fraction of a number that is written as text.
+    options : bool
+        As in `FileSource`.
     """
 
     name: str
     frame: pd.DataFrame
     header: bool = False
     decimal: str = "."
+    options: bool = False
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -137,7 +140,7 @@ class Table:
         if self.header and self.decimal == "." and has_decimal_commas(values):
             raise StudyError(
                 f"{self.name}, column {shown(source.column)}: its numbers are written with a decimal comma; "
-                'set decimal = ","'
+                f"{to_declare('decimal', ',', options=self.options)}"
             )
         return pointed(values, self.decimal)
 

@@ -30,6 +30,11 @@ class StudyError(OneLineError):
         self.kind = kind
 
 
+def to_declare(setting: str, value: str, *, options: bool) -> str:
+    """Say how to declare how a file is written: in the study that it belongs to, or by an option of the command."""
+    return f'give --{setting} "{value}"' if options else f'set {setting} = "{value}"'
+
+
 def shown(value: object) -> str:
     """Return `value` as it is quoted in a message: its repr on one line, long ones cut in the middle."""
     text = repr(value)

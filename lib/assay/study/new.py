@@ -19,9 +19,10 @@ from assay.study.errors import StudyError, listed, nearest, shown
 from assay.study.guess import Asked, Guess, guess
 from assay.study.loading import find_studies, load_study
 from assay.study.manifest import write_manifest
-from assay.study.reading import READERS, FileSource, check_encoding, read_table
-from assay.study.spreadsheets import SEPARATORS, check_delimiter
+from assay.study.reading import READERS, FileSource, read_table
+from assay.study.spreadsheets import SEPARATORS
 from assay.study.study import Study
+from assay.study.tables import check_declared
 
 RESERVED = ("answers", "grids", "notebooks", "policies", "records")
 """Folders of reports that a study's pages would get among."""
@@ -29,9 +30,6 @@ RESERVED = ("answers", "grids", "notebooks", "policies", "records")
 _OF_LABELS = ("missing_field", "unknown_class")
 _OF_NUMBERS = ("missing_confidence", "bad_confidence", "out_of_scale", "bad_alternatives")
 _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
-_SETTING = re.compile(r"\bset (encoding|delimiter)(?: =| to)?(?=[ ,])")
-"""How the reader of a study names a setting of `study.toml`, which is an option here."""
-
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
@@ -217,9 +215,7 @@ def _check_options(asked: Asked, title: str, encoding: str, delimiter: str | Non
             raise StudyError(f"--{option} is not text: {shown(text)} holds bytes that are not UTF-8")
     if asked.abstain is not None and not asked.abstain.strip():
         raise StudyError("--abstain must not be blank")
-    check_encoding(encoding, "--encoding")
-    if delimiter is not None:
-        check_delimiter(delimiter, "--delimiter")
+    check_declared(encoding, delimiter, ".", "--{}".format)
     if asked.calibration == Calibration.CLASSIFIER and asked.elicitation is not None:
         raise StudyError(
             f"--elicitation {asked.elicitation}: a classifier's number is not elicited; leave it out, or --calibration"
@@ -245,19 +241,18 @@ def _read(source: Path, encoding: str, delimiter: str | None) -> tuple[Table, di
     # A file may be named by bytes that are no text, and its name is said and written down.
     name = _HALF_A_PAIR.sub("\ufffd", source.name)
     try:
-        return read_table(FileSource(source, name, encoding, delimiter)), how | _delimited(delimiter)
+        return read_table(FileSource(source, name, encoding, delimiter, options=True)), how | _delimited(delimiter)
     except StudyError as error:
-        asked_for = StudyError(_SETTING.sub(r"give --\1", str(error)), kind=error.kind)
         if delimiter is not None or source.suffix.casefold() != ".csv" or error.kind != "unreadable_file":
-            raise asked_for from None
+            raise
         for other in SEPARATORS:
             try:
-                table = read_table(FileSource(source, name, encoding, other))
+                table = read_table(FileSource(source, name, encoding, other, options=True))
             except StudyError:
                 continue
             if len(table.frame.columns) > 1:
                 return table, how | _delimited(other)
-        raise asked_for from None
+        raise
 
 
 def _delimited(delimiter: str | None) -> dict[str, str]:

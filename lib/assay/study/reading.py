@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from assay.study.columns import Table
-from assay.study.errors import StudyError, listed, shown
+from assay.study.errors import StudyError, listed, shown, to_declare
 from assay.study.floats import widened_lists
 from assay.study.spreadsheets import refuse_other_separator, separated
 
@@ -69,6 +69,8 @@ class FileSource:
         Rows of a CSV file above its header, such as a title that a spreadsheet put there; a `sep=` line is none.
     decimal : {".", ","}
         What stands before the fraction of a number in a CSV file.
+    options : bool
+        Whether all this is given by options of a command, which messages then name, and not set in a study.
     """
 
     path: Path
@@ -77,6 +79,7 @@ class FileSource:
     delimiter: str | None = None
     skip_rows: int = 0
     decimal: str = "."
+    options: bool = False
 
 
 def read_table(source: FileSource) -> Table:
@@ -106,7 +109,9 @@ def read_table(source: FileSource) -> Table:
             frame = _json_lines(source)
         else:
             frame = _csv(source, "\t" if ending == ".tsv" else source.delimiter)
-            return Table(source.name, _not_empty(frame, source), header=True, decimal=source.decimal)
+            return Table(
+                source.name, _not_empty(frame, source), header=True, decimal=source.decimal, options=source.options
+            )
     except OSError as error:
         raise StudyError(
             f"{source.name}: cannot be read ({error.strerror or 'I/O error'})", kind="unreadable_file"
@@ -114,33 +119,36 @@ def read_table(source: FileSource) -> Table:
     return Table(source.name, _not_empty(frame, source))
 
 
-def read_text(path: Path, name: str, encoding: str = "utf-8") -> str:
-    """Read a text file without its byte-order mark.
+def read_text(path: Path, name: str, encoding: str = "utf-8", *, options: bool = False) -> str:
+    """Read a text file without its byte-order mark; `options` is as in `FileSource`.
 
     Raises
     ------
     StudyError
         If its bytes are not text of that encoding; the message says which setting names another one.
     """
+    setting = "give --encoding with" if options else "set encoding to"
     content = path.read_bytes()
     marked = next((one for mark, one in _MARKS.items() if content.startswith(mark)), None)
     # UTF-16 without more ("utf-16-le" is more) reads its mark itself; the mark of any other is a character of the text.
     if marked is not None and not codecs.lookup(encoding).name.startswith(marked):
         raise StudyError(
-            f'{name}: the file is {marked.upper()}, not {encoding.upper()}; set encoding = "{marked}"', kind="encoding"
+            f"{name}: the file is {marked.upper()}, not {encoding.upper()}; "
+            f"{to_declare('encoding', marked, options=options)}",
+            kind="encoding",
         )
     try:
         text = content.decode(encoding).removeprefix("\ufeff")
     except (UnicodeError, ValueError) as error:
         at = f" (byte {error.start + 1:,})" if isinstance(error, UnicodeDecodeError) else ""
         raise StudyError(
-            f"{name}: the file is not {encoding} text{at}; set encoding to what it is, such as "
+            f"{name}: the file is not {encoding} text{at}; {setting} what it is, such as "
             '"utf-8", "utf-16", "latin-1" or "cp1252"',
             kind="encoding",
         ) from None
     if "\0" in text:
         raise StudyError(
-            f'{name}: holds NUL characters, so it is damaged or in another encoding; set encoding, such as "utf-16-le"',
+            f'{name}: holds NUL characters, so it is damaged or in another encoding; {setting} that, such as "utf-16-le"',
             kind="encoding",
         )
     return text
@@ -168,9 +176,13 @@ def _not_empty(frame: pd.DataFrame, source: FileSource) -> pd.DataFrame:
     return frame
 
 
+def _text(source: FileSource) -> str:
+    return read_text(source.path, source.name, source.encoding, options=source.options)
+
+
 def _csv(source: FileSource, declared: str | None) -> pd.DataFrame:
-    text, delimiter = separated(read_text(source.path, source.name, source.encoding), declared, source.name)
-    refuse_other_separator(text, delimiter, source.skip_rows, source.name)
+    text, delimiter = separated(_text(source), declared, source.name)
+    refuse_other_separator(text, delimiter, source.skip_rows, source.name, options=source.options)
     with _cells_of_any_length():
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         try:
@@ -207,7 +219,7 @@ def _cells_of_any_length() -> Iterator[None]:
 
 
 def _json_lines(source: FileSource) -> pd.DataFrame:
-    text = read_text(source.path, source.name, source.encoding)
+    text = _text(source)
     rows: list[dict[str, Any]] = []
     # Not splitlines: JSON may hold U+2028 and other separators unescaped.
     for number, line in enumerate(text.split("\n"), start=1):

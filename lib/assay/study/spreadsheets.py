@@ -8,7 +8,7 @@ import re
 
 import pandas as pd
 
-from assay.study.errors import StudyError, shown
+from assay.study.errors import StudyError, shown, to_declare
 
 SEPARATORS = (";", "\t", "|", ",")
 """What spreadsheets put between cells."""
@@ -64,16 +64,18 @@ def separated(text: str, declared: str | None, name: str) -> tuple[str, str]:
     return text[line.end() :], own
 
 
-def refuse_other_separator(text: str, delimiter: str, skip_rows: int, name: str) -> None:
-    """Raise `StudyError` where the header holds no `delimiter` but something else that separates cells."""
+def refuse_other_separator(text: str, delimiter: str, skip_rows: int, name: str, *, options: bool = False) -> None:
+    """Raise `StudyError` where the header holds no `delimiter` but something else that separates cells.
+
+    `options` is as in `FileSource`.
+    """
     lines = [line for line in _LINE_BREAKS.split(text[:_LONGEST_HEADER]) if line][skip_rows : skip_rows + 1]
     header = lines[0] if lines else ""
     found = max(SEPARATORS, key=header.count)
     if delimiter not in header and found in header:
-        setting = '"\\t"' if found == "\t" else f'"{found}"'
+        declared = to_declare("delimiter", r"\t" if found == "\t" else found, options=options)
         raise StudyError(
-            f"{name}: the header is one cell, {shown(header)}; its names look separated by {shown(found)}: set delimiter "
-            f"= {setting}",
+            f"{name}: the header is one cell, {shown(header)}; its names look separated by {shown(found)}: {declared}",
             kind="unreadable_file",
         )
 

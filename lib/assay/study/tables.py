@@ -1,6 +1,6 @@
 """Tables of `study.toml`, opened so that a key nobody knows is found before one that is missing for it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 
@@ -57,13 +57,18 @@ def file_source(fields: Fields, folder: Path, given: str) -> FileSource:
     delimiter = fields.text("delimiter", None)
     decimal = fields.text("decimal", ".")
     skip_rows = fields.whole("skip_rows", 0)
-    check_encoding(encoding, f"{fields.where}.encoding")
-    if delimiter is not None:
-        check_delimiter(delimiter, f"{fields.where}.delimiter")
-    if decimal not in DECIMAL_MARKS:
-        raise StudyError(f'{fields.where}.decimal must be "." or ",", got {shown(decimal)}')
+    check_declared(encoding, delimiter, decimal, lambda setting: f"{fields.where}.{setting}")
     path = inside(folder, given, f"{fields.where}.file")
     return FileSource(path, f"{folder.name}/{given}", encoding, delimiter, skip_rows, decimal)
+
+
+def check_declared(encoding: str, delimiter: str | None, decimal: str, called: Callable[[str], str]) -> None:
+    """Raise `StudyError` unless a file may be written so; `called` gives what messages call a setting."""
+    check_encoding(encoding, called("encoding"))
+    if delimiter is not None:
+        check_delimiter(delimiter, called("delimiter"))
+    if decimal not in DECIMAL_MARKS:
+        raise StudyError(called("decimal") + f' must be "." or ",", got {shown(decimal)}')
 
 
 def inside(folder: Path, given: str, where: str) -> Path:

@@ -1,10 +1,13 @@
 import datetime
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from assay.__main__ import main
 from assay.measure.anytime import anytime_bounds
 from assay.measure.certificate import certify
 from assay.measure.drift import check, check_files
@@ -13,6 +16,7 @@ from assay.rules import Gate, LabelClass, Taxonomy
 from assay.rules.policy import PolicyRefused, save_policy
 from assay.rules.recalibration import RecalibrationMap
 
+SHIPPED = Path(__file__).parents[3] / "data"
 TODAY = datetime.date(2026, 3, 1)
 TRIAGE = Taxonomy(
     (LabelClass("sc", 0), LabelClass("ne", 1), LabelClass("em", 2)), "unsure", gates=(Gate("caught", ("em",)),)
@@ -229,3 +233,90 @@ def test_a_missing_file_is_unusable_input(policy_file, tmp_path, missing):
     (tmp_path / missing).unlink()
     code, text = check_files(policy_file, tmp_path / "answers.csv")
     assert (code, text.startswith(missing)) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("written", "options"),
+    [
+        ({"sep": ";"}, {"delimiter": ";"}),
+        ({"sep": "\t"}, {"delimiter": r"\t"}),
+        ({"sep": ";", "decimal": ","}, {"delimiter": ";", "decimal": ","}),
+        ({"decimal": ","}, {"decimal": ","}),
+        ({"encoding": "utf-16"}, {"encoding": "utf-16"}),
+    ],
+    ids=["semicolons", "tabs", "german", "commas", "utf-16"],
+)
+def test_a_file_as_a_spreadsheet_writes_it_is_read_once_its_message_is_followed(
+    policy_file, tmp_path, written, options, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    em(120, 0).to_csv("answers.csv", index=False, **written)
+    given = []
+    for name, value in options.items():
+        assert main(["check", "policy.json", "answers.csv", *given]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith("assay: answers.csv")
+        assert f'give --{name} "{value}"' in said
+        given += [f"--{name}", value]
+    assert main(["check", "policy.json", "answers.csv", *given]) == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"encoding": "klingon"}, "--encoding: 'klingon' is no text encoding"),
+        ({"encoding": "rot13"}, "--encoding: 'rot13' is no text encoding"),
+        ({"delimiter": "ab"}, "--delimiter must be one ASCII character, got 'ab'"),
+        ({"delimiter": ""}, "--delimiter must be one ASCII character, got ''"),
+        ({"decimal": "x"}, '--decimal must be "." or ","'),
+        ({"encoding": "latin-1", "delimiter": ";"}, "study.toml says how its files are written; leave out --encoding"),
+    ],
+)
+def test_what_is_said_of_a_file_is_checked(policy_file, tmp_path, options, said):
+    em(20, 0).to_csv(tmp_path / "answers.csv", index=False)
+    code, text = check_files(policy_file, tmp_path if len(options) > 1 else tmp_path / "answers.csv", **options)
+    assert (code, said in text) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"elicitation": "verbal"}, "the policy was tuned on elicitation vote, and these answers have verbal"),
+        ({"model": "m2"}, "the policy was tuned on model m1, and these answers have m2"),
+        ({"prompt": "p2"}, "the policy was tuned on prompt p1, and these answers have p2"),
+        ({"calibration": ""}, "calibration is missing; it is needed to check a policy"),
+        ({"calibration": "guess"}, "calibration must be "),
+        ({"elicitation": "guess"}, "elicitation must be "),
+    ],
+)
+@pytest.mark.parametrize(("ending", "row"), [("csv", "data row 20 (header not counted)"), ("jsonl", "row 20")])
+def test_an_answer_that_the_policy_is_not_for_is_named_by_file_and_row(
+    policy_file, tmp_path, change, said, ending, row
+):
+    answers = em(20, 0)
+    for column, value in change.items():
+        answers.loc[19, column] = value
+    path = tmp_path / f"answers.{ending}"
+    answers.to_csv(path, index=False) if ending == "csv" else answers.to_json(path, orient="records", lines=True)
+    code, text = check_files(policy_file, path)
+    assert (code, text.startswith(f"{path.name}, {row}: {said}")) == (2, True), text
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"date": datetime.date(2020, 1, 1)}, "the policy was to be reviewed by"),
+        ({"date": datetime.date.today(), "gates": (Gate("caught", ("em",), target=0.999),)}, "the policy's verdict is"),
+    ],
+)
+def test_a_policy_that_is_not_to_be_used_is_named_by_its_file(tmp_path, fields, said):
+    save_policy(certified(**fields), tmp_path / "p.json")
+    em(20, 0).to_csv(tmp_path / "answers.csv", index=False)
+    code, text = check_files(tmp_path / "p.json", tmp_path / "answers.csv")
+    assert (code, text.startswith(f"p.json: {said}")) == (2, True), text
+
+
+def test_a_study_of_other_classes_is_named_with_the_item_and_the_label(policy_file):
+    code, text = check_files(policy_file, SHIPPED / "plant")
+    assert code == 2
+    assert re.match(r"plant, item '[^']+': the label '[^']+' is not a class of the policy", text), text
