@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from repositories import FIXTURE, SHIPPED, TESTS, make_repository
+from repositories import FIXTURE, SHIPPED, TESTS, make_policy, make_repository
 
 from assay.__main__ import COMMANDS, main
 
@@ -27,6 +27,7 @@ LINKS = {
 }
 """Files that are links to others."""
 
+CHECK = ("check", "holds.json")
 POLICY = '{"format": "assay-policy"}'
 
 RUN = ("run", "20_thresholds", "-p", "study=small")
@@ -175,6 +176,14 @@ MISUSES = {
     ("new", "no gate"): (["new", "mine", *NEW, "--gate", "x"], r"must be METRIC\[:CLASS\]=TARGET"),
     ("check", "wrong type"): (["check", "policy.json", "answers.csv", "--allow"], "expected one argument"),
     ("lint", "no prompt"): (["lint"], "the following arguments are required: prompt"),
+    ("check", "no encoding"): ([*CHECK, "checked.csv", "--encoding", "klingon"], "--encoding: 'klingon' is no text encod"),
+    ("check", "no delimiter"): ([*CHECK, "checked.csv", "--delimiter", "ab"], "--delimiter must be one ASCII character"),
+    ("check", "no decimal mark"): ([*CHECK, "checked.csv", "--decimal", "x"], '--decimal must be "." or ","'),
+    ("check", "semicolons"): ([*CHECK, "german.csv"], 'german.csv: the header is one cell.*give --delimiter ";"'),
+    ("check", "decimal commas"): ([*CHECK, "german.csv", "--delimiter", ";"], 'german.csv.*give --decimal ","'),
+    ("check", "UTF-16"): ([*CHECK, "wide.csv"], 'wide.csv: the file is UTF-16, not UTF-8; give --encoding "utf-16"'),
+    ("check", "another model"): ([*CHECK, "other.csv"], r"other.csv, data row 3 \(header not counted\): the policy was tuned"),
+    ("check", "a study of other classes"): ([*CHECK, "data/small"], "small, item 'i0': the label 'a' is not a class of"),
     # a file that is not there
     ("run", "missing file"): (["run", "nowhere.ipynb"], "no notebook 'nowhere.ipynb'"),
     ("grid", "missing file"): (["grid", "nowhere.yaml"], "no grid 'nowhere.yaml'"),
@@ -279,6 +288,11 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(root / "record.json", root / "record.csv")
     (root / "data" / "small" / "manifest.json").write_text("{}")
     shutil.copy(root / "notebooks" / "20_thresholds.ipynb", root / "x.partial.ipynb")
+    answers = make_policy(root / "holds.json")
+    answers.to_csv(root / "checked.csv", index=False)
+    answers.to_csv(root / "german.csv", index=False, sep=";", decimal=",")
+    answers.to_csv(root / "wide.csv", index=False, encoding="utf-16")
+    answers.assign(model=["m1", "m1", *["m2"] * (len(answers) - 2)]).to_csv(root / "other.csv", index=False)
     (root / "folder.html").mkdir()
     (root / "latin.json").write_bytes('{"modèle": {}}'.encode("latin-1"))
     (root / "policy.json").write_text(POLICY)

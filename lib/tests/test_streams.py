@@ -3,7 +3,6 @@
 A monitor reads the exit code of `assay check`: 1 is a violation and nothing else.
 """
 
-import datetime
 import os
 import subprocess
 import sys
@@ -11,10 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-
-from assay.measure.certificate import certify
-from assay.measure.policies import policy_of
-from assay.rules import Gate, LabelClass, Taxonomy, save_policy
+from repositories import make_policy
 
 CHECK = ("check", "policy.json", "answers.csv")
 NEW = ("new", "mine", "--from", "letters.csv")
@@ -32,12 +28,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("streams")
     for name in ("data", "lib/assay", "notebooks"):
         (place / name).mkdir(parents=True)
-    taxonomy = Taxonomy((LabelClass("em"), LabelClass("ne")), "unsure", gates=(Gate("caught", ("em",)),))
-    origin = {"calibration": "language_model", "elicitation": "vote", "model": "m1"}
-    answers = pd.DataFrame({"label": ["em"] * 120 + ["ne"] * 120}).assign(confidence=0.9, **origin)
-    answers = answers.assign(predicted=answers["label"], item_id=[f"n{row}" for row in range(len(answers))], prompt="p")
-    certificate = certify(answers, taxonomy, seed=1, fixed=(0.5, 0.1))
-    save_policy(policy_of(certificate, taxonomy, date=datetime.date.today()), place / "policy.json")
+    answers = make_policy(place / "policy.json")
     answers.to_csv(place / "answers.csv", index=False)
     answers.assign(predicted="ne").to_csv(place / "worse.csv", index=False)
     letters = ["é", "日本"] * 60

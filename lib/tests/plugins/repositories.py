@@ -6,6 +6,7 @@ The repository has the layout of this one: a study that can be asked about, answ
 import asyncio
 import contextlib
 import ctypes
+import datetime
 import json
 import os
 import resource
@@ -15,9 +16,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from assay_test_server import ScriptedServer, completed
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parents[1]
@@ -91,6 +95,23 @@ def make_repository(
         for file, rows in (("items.jsonl", items), ("answers.jsonl", answers)):
             (study / file).write_text("".join(json.dumps(row) + "\n" for row in rows))
     return folder
+
+
+def make_policy(place: Path) -> "pd.DataFrame":
+    """Write a policy of two classes, and return 240 labelled answers on which it holds."""
+    import pandas as pd
+
+    from assay.measure.certificate import certify
+    from assay.measure.policies import policy_of
+    from assay.rules import Gate, LabelClass, Taxonomy, save_policy
+
+    taxonomy = Taxonomy((LabelClass("em"), LabelClass("ne")), "unsure", gates=(Gate("caught", ("em",)),))
+    origin = {"calibration": "language_model", "elicitation": "vote", "model": "m1", "prompt": "p"}
+    answers = pd.DataFrame({"label": ["em"] * 120 + ["ne"] * 120}).assign(confidence=0.9, **origin)
+    answers = answers.assign(predicted=answers["label"], item_id=[f"n{row}" for row in range(len(answers))])
+    certificate = certify(answers, taxonomy, seed=1, fixed=(0.5, 0.1))
+    save_policy(policy_of(certificate, taxonomy, date=datetime.date.today()), place)
+    return answers
 
 
 def start(
