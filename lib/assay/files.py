@@ -112,6 +112,17 @@ class OutputError(ValueError):
 def require_outputs(outputs: Iterable[Output], inputs: Iterable[Path] = ()) -> None:
     """Find out before the work is done that what is going to be written destroys nothing and can be written.
 
+    Parameters and errors are those of `require_apart` and `require_writable`.
+    """
+    outputs = list(outputs)
+    require_apart(outputs, inputs)
+    for output in outputs:
+        require_writable(output.path)
+
+
+def require_apart(outputs: Iterable[Output], inputs: Iterable[Path] = ()) -> None:
+    """Find out whether what is going to be written would destroy what is read, or one output another.
+
     Files are told apart by what they are and not by their names: a link to a file is that file.
 
     Parameters
@@ -125,10 +136,7 @@ def require_outputs(outputs: Iterable[Output], inputs: Iterable[Path] = ()) -> N
     ------
     OutputError
         The ending is another one, two outputs are one file, or an output is an input.
-    OSError
-        As for `require_writable`.
     """
-    outputs = list(outputs)
     taken: dict[object, Output] = {}
     for output in outputs:
         require_ending(output)
@@ -142,8 +150,6 @@ def require_outputs(outputs: Iterable[Output], inputs: Iterable[Path] = ()) -> N
             raise OutputError(
                 f"{read.name} would overwrite {_shown(path)}, which is read here; give it a file of its own"
             )
-    for output in outputs:
-        require_writable(output.path)
 
 
 def require_ending(output: Output) -> None:

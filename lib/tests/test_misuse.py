@@ -145,6 +145,8 @@ MISUSES = {
         [*GOOD_COLLECT, "--export", "x.csv"],
         "--export must end in .parquet, got x.csv",
     ),
+    ("batch", "store the results"): ([*BATCH, "--results", "empty", "--store", "empty"], "--store would overwrite empty"),
+    ("batch", "store a prompt"): ([*BATCH, "--store", "prompt.parquet"], "--store would overwrite data/small/good.toml"),
     # a value of the wrong type
     ("run", "wrong type"): ([*RUN, "-p", "grid=x"], "grid must be a whole number"),
     ("run", "time no number"): (["run", "20_thresholds", "--cell-timeout", "x"], "invalid float value: 'x'"),
@@ -293,6 +295,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     answers.to_csv(root / "german.csv", index=False, sep=";", decimal=",")
     answers.to_csv(root / "wide.csv", index=False, encoding="utf-16")
     answers.assign(model=["m1", "m1", *["m2"] * (len(answers) - 2)]).to_csv(root / "other.csv", index=False)
+    (root / "empty").touch()
     (root / "folder.html").mkdir()
     (root / "latin.json").write_bytes('{"modèle": {}}'.encode("latin-1"))
     (root / "policy.json").write_text(POLICY)

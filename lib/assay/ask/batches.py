@@ -24,7 +24,7 @@ from assay.ask.plan import AGAIN, Estimate, distinct, make_plan, settled, unsett
 from assay.ask.request import Ask
 from assay.ask.source import Source
 from assay.ask.store import Store
-from assay.files import require_writable
+from assay.files import Output, require_apart, require_writable
 from assay.loops import complete
 
 SECONDS_BETWEEN_POLLS = 60.0
@@ -103,6 +103,7 @@ def batch_answers(
                 print(f"{len(asks) - len(free):,} more asks wait in a batch or are asked elsewhere")
         return 0
     if results:
+        require_apart([Output("--store", path)], results)
         # All are read before any is taken in, so that a name that was mistyped changes nothing.
         files = [(file, read_lines(file)) for file in results]
         with Store(path) as opened:

@@ -14,7 +14,7 @@ from assay.ask.plan import make_asks
 from assay.ask.prompts import PromptFile, load_prompt
 from assay.ask.request import DEFAULT_SETTINGS, Ask, Settings
 from assay.ask.source import Source, load_source
-from assay.files import repository_root
+from assay.files import Output, repository_root, require_apart
 from assay.rules import PriceSheet, load_prices
 from assay.rules.classifier import NotConfigured
 from assay.rules.documents import OneLineError
@@ -81,7 +81,7 @@ def choose(
 
     Raises
     ------
-    CommandError, StudyError, PromptError, DocumentError
+    CommandError, OutputError, StudyError, PromptError, DocumentError
         One line that names what was given.
     """
     source = load_source(study)
@@ -91,7 +91,9 @@ def choose(
     budget, sheet = us_dollars(max_cost), price_sheet(prices)
     items = source.items if limit is None else source.items.head(limit)
     read = [*source.files, *(prompt_path(one, source) for one in prompts), *([] if prices is None else [prices])]
-    return Choice(source, items, files, run, sheet, budget, store or usual_store(source.name), read)
+    place = store or usual_store(source.name)
+    require_apart([Output("--store", place)], read)
+    return Choice(source, items, files, run, sheet, budget, place, read)
 
 
 def connection_to(base_url: str | None) -> Connection:
