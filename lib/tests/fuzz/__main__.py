@@ -30,7 +30,7 @@ def main() -> int:
         if name not in TARGETS:
             words.error(f"there is no target {name!r}; there are {', '.join(TARGETS)}")
     if given.repeat is not None:
-        if len(given.TARGETS) != 1:
+        if len(given.targets) != 1:
             words.error("--repeat takes one target")
         TARGETS[given.targets[0]](given.repeat.read_bytes())
         return 0
