@@ -96,6 +96,7 @@ def every_command(repository: Path, server: str) -> dict[str, list[tuple[str, ..
         repository / "counted.parquet"
     )
     (repository / "answers.csv").write_text("label,predicted,confidence\n" + "a,a,0.9\nb,a,0.6\n" * 20)
+    (repository / "results.jsonl").write_text('{"custom_id": "x", "response": null, "error": {"code": "x"}}\n')
     (repository / "grid.yaml").write_text("notebook: 20_thresholds\nproduct: {study: [small], threshold: [0.5]}\n")
     ask = ("collect", "small", "--prompt", "good", "--limit", "20")
     key = CANARIES["OPENAI_API_KEY"]
@@ -122,6 +123,7 @@ def every_command(repository: Path, server: str) -> dict[str, list[tuple[str, ..
             ("batch", *ask[1:], "--model", "m", "--base-url", server, "--store", "batch.sqlite", "--write-only"),
             ("batch", *ask[1:], "--model", "m", "--base-url", server, "--store", "batch.sqlite", "--debug"),
             ("batch", *ask[1:], "--model", key, "--base-url", server),
+            ("batch", *ask[1:], "--model", "m", "--store", "batch.sqlite", "--results", "results.jsonl", "--debug"),
         ],
         "serve": [("serve", "--help"), ("serve", "--gguf", key)],
         "lint": [("lint", "good", "--study", "small"), ("lint", key, "--debug")],

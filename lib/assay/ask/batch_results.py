@@ -77,7 +77,7 @@ class _Read(NamedTuple):
     unreadable: int
 
 
-def ingest(store: Store, batch: str, lines: Iterable[bytes], asks: Sequence[Ask]) -> Ingested:
+def ingest(store: Store, batch: str, lines: Iterable[bytes], asks: Sequence[Ask], *, key: str = "") -> Ingested:
     """Store the results of a batch that ended, in whatever order they come.
 
     Parameters
@@ -89,6 +89,8 @@ def ingest(store: Store, batch: str, lines: Iterable[bytes], asks: Sequence[Ask]
         One JSON object each; see `fetch`. Of several results of one ask that which says most counts, else the first.
     asks : sequence of Ask
         What was wanted.
+    key : str
+        What the provider was sent as a key, which must not be stored where it sends it back.
 
     Returns
     -------
@@ -96,7 +98,7 @@ def ingest(store: Store, batch: str, lines: Iterable[bytes], asks: Sequence[Ask]
         What is missing is free to be asked again.
     """
     submitted = list(store.read("SELECT submitted_at FROM batches WHERE id = ?", (batch,)))
-    taken = _store(store, lines, asks, submitted[0][0] if submitted else _now(), later=True)
+    taken = _store(store, lines, asks, submitted[0][0] if submitted else _now(), later=True, key=key)
     missing = tuple(key.item_id for key in end_batch(store, batch))
     _close(store, batch)
     return replace(taken, missing=missing)
@@ -137,7 +139,15 @@ def take_results(
     return taken
 
 
-def _store(store: Store, lines: Iterable[bytes], asks: Sequence[Ask], asked_at: str | None, *, later: bool) -> Ingested:
+def _store(
+    store: Store,
+    lines: Iterable[bytes],
+    asks: Sequence[Ask],
+    asked_at: str | None,
+    *,
+    later: bool,
+    key: str = "",
+) -> Ingested:
     """Store what lines hold.
 
     `asked_at` is when it was asked, where that is known; `later`, whether that was after all of which the store tells,
@@ -154,7 +164,7 @@ def _store(store: Store, lines: Iterable[bytes], asks: Sequence[Ask], asked_at: 
         new = _weight(completion.error) > before or (later and before < _ANSWERED)
         if new or before == _ANSWERED:
             # An answer is not written twice, yet the claim on its ask is given back.
-            rows.append(Stored(ask.key, ask.text_hash, asked_at or at or now, completion))
+            rows.append(Stored(ask.key, ask.text_hash, asked_at or at or now, completion.without_key(key)))
         if new and completion.error is not None:
             errors[completion.error] += 1
     stored = store.add(rows)

@@ -187,7 +187,8 @@ class _Visit:
                 print(f"{batch}: {state.state}, {state.done:,} of {state.total:,} done")
                 self.waiting += 1
                 continue
-            taken = ingest(self.store, batch, await fetch(self.connection, batch), self.asks)
+            lines, key = await fetch(self.connection, batch), self.connection.client.api_key
+            taken = ingest(self.store, batch, lines, self.asks, key=key)
             print(f"{batch}: {state.state}; {taken}")
             self.lost += len(taken.missing)
 

@@ -25,7 +25,6 @@ from assay.ask.faults import (
 from assay.ask.prompts import ContractName
 from assay.ask.request import Ask, Dialect, Patience, build_request, sent_format
 from assay.ask.response import Completion, read_body
-from assay.keys import SHORTEST_SECRET
 from assay.rules import Taxonomy
 from assay.rules.classifier import NotConfigured
 from assay.rules.parsing import DEFAULT_FIELDS, AnswerFields
@@ -104,7 +103,7 @@ async def _send(connection: Connection, body: dict[str, Any], patience: Patience
         reply = await connection.client.post(
             _COMPLETIONS, cast_to=httpx2.Response, body=body, options={"timeout": patience.timeout}
         )
-        completion = _without_key(read_body(reply.content), connection.client.api_key)
+        completion = read_body(reply.content).without_key(connection.client.api_key)
     except UnicodeEncodeError:
         raise CallFailed(Fault("unsendable", FAULTS["unsendable"])) from None
     except openai.OpenAIError as error:
@@ -113,22 +112,6 @@ async def _send(connection: Connection, body: dict[str, Any], patience: Patience
     if completion.error in RETRIED:
         raise CallFailed(Fault(completion.error, completion.detail))
     return completion
-
-
-def _without_key(completion: Completion, key: str) -> Completion:
-    """Blank the key in what came: a server that sends back what it was sent must not have it stored."""
-    if len(key) < SHORTEST_SECRET:
-        return completion
-    echoed: dict[str, Any] = {
-        name: text.replace(key, "[key removed]")
-        for name in ("text", "served_model", "finish_reason")
-        if key in (text := getattr(completion, name) or "")
-    }
-    tokens = completion.tokens or ()
-    written = [b"".join(one.raw for one in tokens), *(other.raw for one in tokens for other in one.top)]
-    if any(key.encode() in raw for raw in written):
-        return replace(completion, **echoed, tokens=None)
-    return replace(completion, **echoed) if echoed else completion
 
 
 def _failure(error: openai.OpenAIError, body: Mapping[str, Any]) -> CallFailed:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, Self
 
 from assay.ask.faults import REPLY_KINDS, fault_of_body
+from assay.keys import SHORTEST_SECRET
 from assay.rules.classifier import Usage
 from assay.rules.parsing import FINISH_REASONS
 
@@ -101,6 +102,21 @@ class Completion:
             tokens=None if tokens is None else tuple(_unpacked_token(one) for one in tokens),
             sent=document["sent"],
         )
+
+    def without_key(self, key: str) -> Self:
+        """Blank the key in what came: a server that sends back what it was sent must not have it stored."""
+        if len(key) < SHORTEST_SECRET:
+            return self
+        echoed: dict[str, Any] = {
+            name: text.replace(key, "[key removed]")
+            for name in ("text", "served_model", "finish_reason")
+            if key in (text := getattr(self, name) or "")
+        }
+        tokens = self.tokens or ()
+        written = [b"".join(one.raw for one in tokens), *(other.raw for one in tokens for other in one.top)]
+        if any(key.encode() in raw for raw in written):
+            echoed["tokens"] = None
+        return replace(self, **echoed) if echoed else self
 
 
 NOTHING: Final = Completion()

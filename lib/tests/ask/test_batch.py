@@ -200,6 +200,12 @@ def test_results_are_taken_in_any_order_and_what_is_missing_is_free_again(store,
     assert again == {custom_id(asks[3]), custom_id(asks[4])}
 
 
+def test_a_provider_that_sends_the_key_back_does_not_have_it_stored(store, asks):
+    key = "sk-test-EXAMPLE-0000-not-a-real-key"
+    assert ingest(store, "b", [result(asks[0], f"the key is {key}")], asks, key=key).stored == 1
+    assert store.get(asks[0].key).completion.text == "the key is [key removed]"
+
+
 def test_ingesting_twice_changes_nothing(store, asks):
     lines = [result(ask) for ask in asks]
     assert ingest(store, "b", lines, asks).stored == 5
