@@ -101,7 +101,7 @@ def every_command(repository: Path, server: str) -> dict[str, list[tuple[str, ..
     ask = ("collect", "small", "--prompt", "good", "--limit", "20")
     key = CANARIES["OPENAI_API_KEY"]
     return {
-        "new": [("new", "mine", "--from", "answers.csv"), ("new", "other", "--from", "answers.csv", "--title", f"x {key}")],
+        "new": [("new", "of_tests", "--from", "answers.csv"), ("new", "other", "--from", "answers.csv", "--title", f"x {key}")],
         "run": [
             ("run", "leaks", "--html", "leaks.html"),
             ("run", "leaks", "-p", "share=0.75", "--html", "fails.html", "--debug"),

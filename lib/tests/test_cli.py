@@ -73,15 +73,15 @@ def test_a_misuse_exits_with_2_and_one_line(case: str, repository: Path, capsys:
 
 
 def test_a_run_says_what_it_left(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (repository / "data" / "mine").mkdir()
-    (repository / "data" / "mine" / "study.toml").touch()
-    assert main(["run", THRESHOLDS, "-p", "study=data/mine", "-p", "threshold=1", "--html", "page.html"]) == 0
+    (repository / "data" / "of_tests").mkdir()
+    (repository / "data" / "of_tests" / "study.toml").touch()
+    assert main(["run", THRESHOLDS, "-p", "study=data/of_tests", "-p", "threshold=1", "--html", "page.html"]) == 0
     said = capsys.readouterr().out
-    name = re.search(r"notebook: reports/notebooks/(20_thresholds-mine-[0-9a-f]{12}).ipynb", said)
+    name = re.search(r"notebook: reports/notebooks/(20_thresholds-of_tests-[0-9a-f]{12}).ipynb", said)
     assert name is not None
     assert said.splitlines()[1:] == ["page: page.html", f"record: reports/records/{name[1]}.json"]
     record = json.loads((repository / "reports" / "records" / f"{name[1]}.json").read_text())
-    assert record["settings"]["study"] == "data/mine"
+    assert record["settings"]["study"] == "data/of_tests"
     assert record["settings"]["threshold"] == 1
 
 

@@ -174,8 +174,8 @@ MISUSES = {
         ["serve", "--port", "70000"],
         "port must be a whole number from 0 to 65535|is not installed",
     ),
-    ("new", "wrong type"): (["new", "mine", *NEW, "--scale", "x"], "invalid int value: 'x'|invalid choice"),
-    ("new", "no gate"): (["new", "mine", *NEW, "--gate", "x"], r"must be METRIC\[:CLASS\]=TARGET"),
+    ("new", "wrong type"): (["new", "of_tests", *NEW, "--scale", "x"], "invalid int value: 'x'|invalid choice"),
+    ("new", "no gate"): (["new", "of_tests", *NEW, "--gate", "x"], r"must be METRIC\[:CLASS\]=TARGET"),
     ("check", "wrong type"): (["check", "policy.json", "answers.csv", "--allow"], "expected one argument"),
     ("lint", "no prompt"): (["lint"], "the following arguments are required: prompt"),
     ("check", "no encoding"): ([*CHECK, "checked.csv", "--encoding", "klingon"], "--encoding: 'klingon' is no text encod"),
@@ -202,7 +202,7 @@ MISUSES = {
         "nowhere.gguf: cannot be read|is not installed",
     ),
     ("serve", "missing file"): (["serve", "--gguf", "nowhere.gguf"], "nowhere.gguf: cannot be read|is not installed"),
-    ("new", "missing file"): (["new", "mine", "--from", "nowhere.csv"], "nowhere.csv"),
+    ("new", "missing file"): (["new", "of_tests", "--from", "nowhere.csv"], "nowhere.csv"),
     ("check", "missing file"): (["check", "nowhere.json", "answers.csv"], "nowhere.json"),
     ("check", "missing answers"): (["check", "policy.json", "nowhere.csv"], "policy|nowhere.csv"),
     ("lint", "missing file"): (["lint", "nowhere.toml"], "nowhere.toml"),
@@ -221,8 +221,8 @@ MISUSES = {
     ("report", "setting out of range"): (["report", "wild"], r"wild/report\.toml: .*threshold must be"),
     ("report", "broken settings"): (["report", "settings"], "settings/report.toml: 20_thresholds may not set record"),
     # a name that leads elsewhere
-    ("new", "name with .."): (["new", "../mine", *NEW], "a study is named by up to 64 letters"),
-    ("new", "absolute name"): (["new", "/mine", *NEW], "a study is named by up to 64 letters"),
+    ("new", "name with .."): (["new", "../of_tests", *NEW], "a study is named by up to 64 letters"),
+    ("new", "absolute name"): (["new", "/of_tests", *NEW], "a study is named by up to 64 letters"),
     ("new", "name .."): (["new", "..", *NEW], "a study is named by up to 64 letters"),
     ("new", "name of a folder of reports"): (["new", "records", *NEW], "is the name of a folder of reports"),
     ("collect", "name with .."): (
@@ -254,8 +254,8 @@ MISUSES = {
     ("batch", "no price"): ([*BATCH, "--max-cost", "1"], "--max-cost needs the price of m: give --prices"),
     ("batch", "wrong type"): ([*BATCH, "--every", "x"], "invalid float value"),
     ("batch", "key"): (["batch", *COLLECT[1:], "--model", KEY], "looks like a key"),
-    ("new", "key"): (["new", "mine", *NEW, "--model", KEY], "looks like a key"),
-    ("new", "key as title"): (["new", "mine", *NEW, "--title", KEY], "looks like a key"),
+    ("new", "key"): (["new", "of_tests", *NEW, "--model", KEY], "looks like a key"),
+    ("new", "key as title"): (["new", "of_tests", *NEW, "--title", KEY], "looks like a key"),
     ("grid", "key"): (["grid", "key.yaml"], "looks like a key"),
     **{(name, "unknown option"): ([name, "--frobnicate", KEY], "unrecognized arguments|are required") for name in (
         "new", "run", "report", "grid", "results", "count", "check", "collect", "batch", "serve", "lint"

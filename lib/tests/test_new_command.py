@@ -38,7 +38,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_it_says_what_it_supposed_and_what_to_do_next(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["new", "mine", "--from", "answers.csv"]) == 0
+    assert main(["new", "of_tests", "--from", "answers.csv"]) == 0
     said = capsys.readouterr()
     assert said.err == ""
     lines = said.out.splitlines()
@@ -46,17 +46,17 @@ def test_it_says_what_it_supposed_and_what_to_do_next(repository: Path, capsys: 
     assert lines[1] == "label: column 'label', 3 classes: ham, phish, spam"
     assert "each of the 300 rows is an item of its own" in said.out
     assert "a policy must show: accepted accuracy at least 0.9, supposed (--gate, --dangerous)" in lines
-    assert lines[-1] == "data/mine: made; edit its study.toml, or go on with: assay report mine"
-    assert len(load_study("mine").answers) == 300
+    assert lines[-1] == "data/of_tests: made; edit its study.toml, or go on with: assay report of_tests"
+    assert len(load_study("of_tests").answers) == 300
 
 
 def test_the_options_say_otherwise(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [
-        "new", "mine", "--from", "answers.csv", "--dangerous", "phish", "--gate", "caught:spam=0.8", "--title", 'A "title"',
+        "new", "of_tests", "--from", "answers.csv", "--dangerous", "phish", "--gate", "caught:spam=0.8", "--title", 'A "title"',
         "--model", "small", "--elicitation", "vote", "--abstain", "ask", "--scale", "1",
     ]  # fmt: skip
     assert main(words) == 0
-    study = load_study("mine")
+    study = load_study("of_tests")
     assert [str(gate) for gate in study.taxonomy.gates] == [
         "caught of spam at least 0.8",
         "class accuracy of phish at least 0.95",
@@ -67,8 +67,8 @@ def test_the_options_say_otherwise(repository: Path, capsys: pytest.CaptureFixtu
 
 
 MISUSES = {
-    "taken": (["mine"], "there is a study 'mine' already"),
-    "a path": (["../mine"], "a study is named by up to 64 letters"),
+    "taken": (["of_tests"], "there is a study 'of_tests' already"),
+    "a path": (["../of_tests"], "a study is named by up to 64 letters"),
     "no file": (["other", "--from", "nowhere.csv"], "nowhere.csv: cannot be read"),
     "no columns": (["other", "--from", "plain.csv"], "none for the label (looked for label, gold,"),
     "no such class": (["other", "--dangerous", "fish"], "'fish' is not a class (did you mean 'phish'?)"),
@@ -115,7 +115,7 @@ def test_a_misuse_exits_with_2_and_one_line_and_leaves_nothing(
     (repository / "plain.csv").write_text("a,b\n1,2\n")
     (repository / "latin.csv").write_bytes("label,predicted,confidence\né,é,0.5\n".encode("latin-1"))
     (repository / "twice.csv").write_text("who,label,predicted,confidence\nu,a,a,0.5\nu,b,b,0.5\n")
-    assert main(["new", "mine", "--from", "answers.csv"]) == 0
+    assert main(["new", "of_tests", "--from", "answers.csv"]) == 0
     capsys.readouterr()
     words, message = MISUSES[case]
     given = words if "--from" in words else [*words, "--from", "answers.csv"]
@@ -129,15 +129,15 @@ def test_a_misuse_exits_with_2_and_one_line_and_leaves_nothing(
     assert said.err.startswith("assay: ")
     assert said.err.count("\n") == 1
     assert message in said.err
-    assert [path.name for path in (repository / "data").iterdir()] == ["mine"]
+    assert [path.name for path in (repository / "data").iterdir()] == ["of_tests"]
 
 
 def test_a_file_whose_name_is_no_text_is_read_and_shown(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
     odd = os.fsdecode(b"an\xffswers.csv")
     Path("answers.csv").rename(odd)
-    assert main(["new", "mine", "--from", odd]) == 0
+    assert main(["new", "of_tests", "--from", odd]) == 0
     assert capsys.readouterr().out.startswith("an\ufffdswers.csv: 300 rows")
-    assert load_study("mine").source == "an\ufffdswers.csv"
+    assert load_study("of_tests").source == "an\ufffdswers.csv"
 
 
 def test_a_disk_that_is_full_names_the_study_and_not_the_file_it_came_from(
@@ -147,18 +147,18 @@ def test_a_disk_that_is_full_names_the_study_and_not_the_file_it_came_from(
     kept = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, before[1]))
     try:
-        code = main(["new", "mine", "--from", "answers.csv"])
+        code = main(["new", "of_tests", "--from", "answers.csv"])
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, kept)
     assert code == 1
-    assert capsys.readouterr().err == f"assay: {(repository / 'data' / 'mine').as_posix()}: File too large\n"
+    assert capsys.readouterr().err == f"assay: {(repository / 'data' / 'of_tests').as_posix()}: File too large\n"
     assert list((repository / "data").iterdir()) == []
 
 
 def test_three_columns_come_to_a_review_page(repository: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["new", "mine", "--from", "answers.csv"]) == 0
-    assert main(["run", "90_review", "-p", "study=mine", "--html", "page.html"]) == 0
+    assert main(["new", "of_tests", "--from", "answers.csv"]) == 0
+    assert main(["run", "90_review", "-p", "study=of_tests", "--html", "page.html"]) == 0
     capsys.readouterr()
     page = (repository / "page.html").read_text(encoding="utf-8")
     for words in ("Source: answers.csv", "300 items", "accepted accuracy", "phish", "Sign-off"):
@@ -169,12 +169,12 @@ def test_three_columns_come_to_a_review_page(repository: Path, capsys: pytest.Ca
 def test_a_report_of_ones_own_study_keeps_the_pages_of_the_others(
     repository: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("theirs", "mine"):
+    for name in ("theirs", "of_tests"):
         assert main(["new", name, "--from", "answers.csv"]) == 0
         assert main(["report", name, "--workers", "1"]) == 0
     said = capsys.readouterr()
     assert "0 failed" in said.out
     index = (repository / "reports" / "index.html").read_text(encoding="utf-8")
-    for name in ("theirs", "mine"):
+    for name in ("theirs", "of_tests"):
         assert re.search(rf'href="{name}/90_review\.html"', index)
         assert (repository / "reports" / name / "90_review.html").is_file()

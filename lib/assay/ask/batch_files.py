@@ -19,6 +19,7 @@ from assay.ask.response import Completion, read_reply
 from assay.ask.store import Store
 from assay.files import write_whole
 from assay.rules import Taxonomy
+from assay.rules.documents import DocumentError
 from assay.rules.parsing import DEFAULT_FIELDS, AnswerFields
 from assay.rules.sealed import load_text
 
@@ -122,9 +123,12 @@ def read_lines(path: Path) -> list[bytes]:
     Raises
     ------
     DocumentError
-        If it cannot be read or is not UTF-8; one line that names it.
+        If it cannot be read, is not UTF-8, or has lines of which none is a result; one line that names it.
     """
-    return load_text(path).encode().splitlines()
+    lines = load_text(path).encode().splitlines()
+    if any(line.strip() for line in lines) and not any(read_result(line) for line in lines):
+        raise DocumentError(f"{path.name}: no line of it is a result of a batch")
+    return lines
 
 
 def read_result(line: bytes) -> Result | None:

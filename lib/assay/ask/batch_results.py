@@ -63,9 +63,12 @@ class Ingested:
             lines.append(f"{self.known:,} results say no more than the store did")
         if self.missing:
             lines.append(f"of {len(self.missing):,} nothing came, the first is item {self.missing[0]!r}")
-        for count, what in ((self.unknown, "belong to no ask of this call"), (self.unreadable, "are no results")):
+        for count, one, more in (
+            (self.unknown, "line belongs to no ask of this call", "lines belong to no ask of this call"),
+            (self.unreadable, "line is no result", "lines are no results"),
+        ):
             if count:
-                lines.append(f"{count:,} lines {what}")
+                lines.append(f"{count:,} {one if count == 1 else more}")
         return "\n".join(lines)
 
 

@@ -189,6 +189,8 @@ def lint(prompts: Sequence[str], *, study: str | None = None) -> int:
             print(one)
         if not found:
             print(f"{path}: nothing to find fault with")
+        if source is None:
+            print(f"{path}: in no study, so neither its labels nor leaks of items were looked for; give --study")
     return 1 if findings else 0
 
 
@@ -234,7 +236,8 @@ def print_summary(store: Store, asks: Sequence[Ask], source: Source) -> None:
     table = pd.Series(counts).unstack(fill_value=0).reindex(columns=["right", "wrong", "unreadable"], fill_value=0)
     print(table.rename_axis(["prompt", "elicitation"]).reset_index().to_string(index=False))
     if kinds:
-        print("unreadable: " + ", ".join(f"{kind} {count:,}" for kind, count in kinds.most_common()))
+        told = ", ".join(f"{kind} {count:,}" for kind, count in kinds.most_common())
+        print(f"unreadable, each kind of confidence counted: {told}")
 
 
 @contextlib.contextmanager

@@ -81,7 +81,12 @@ def add_asks(command: argparse.ArgumentParser) -> None:
     command.add_argument("--base-url", metavar="URL", help="a compatible server (default: OPENAI_BASE_URL)")
     command.add_argument("--run", type=run_number, default=0, metavar="N", help="which repetition, from 0 (default: 0)")
     command.add_argument("--limit", type=count, metavar="N", help="ask the first N items alone")
-    command.add_argument("--prices", type=Path, metavar="FILE", help="a price file (JSON)")
+    command.add_argument(
+        "--prices",
+        type=Path,
+        metavar="FILE",
+        help='a price file: {"MODEL": {"input_per_million": USD, "output_per_million": USD}}',
+    )
     command.add_argument("--max-cost", metavar="USD", help="stop before the asks of now cost more; needs --prices")
     command.add_argument("--store", type=Path, metavar="FILE", help="default: reports/answers/<study>.sqlite")
     command.add_argument(

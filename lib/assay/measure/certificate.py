@@ -257,17 +257,23 @@ def _too_few(
         point = (best.threshold, best.tie_margin)
     at = counts.at(*point)
     # A part of the labels says little and all of them were looked at for the point: nothing here is a test.
-    findings = tuple(replace(finding, verdict=UNDECIDED) for finding in _findings(counts, at, gates, labels))
+    found = _findings(counts, at, gates, labels)
+    findings = tuple(replace(finding, verdict=UNDECIDED) for finding in found)
     missing = "; ".join(finding.shortage for finding in findings if finding.shortage)
     if fixed is None:
         share = common["certification_share"]
         in_all = max(math.ceil(finding.fewest / share) for finding in findings if finding.shortage)
         missing += f" ({in_all:,} in all, if {share:g} of them certify)"
     missing = missing[:1].upper() + missing[1:]
+    short = "; ".join(finding.words.removesuffix(", fails.") for finding in found if finding.verdict == FAIL)
+    hopeless = (
+        f" More labels would hardly help: at the point that suits these very labels best, {short}." if short else ""
+    )
     return Certificate(
         verdict=UNDECIDED,
         mode=TOO_FEW,
-        reason=f"Undecided: too few labels. {missing}. The figures describe all items, and nothing is certified.",
+        reason=f"Undecided: too few labels. {missing}.{hopeless} The figures describe all items, and nothing is "
+        "certified.",
         threshold=None,
         tie_margin=None,
         shown_at=point,

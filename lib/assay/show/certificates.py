@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
-from assay.measure.gates import rounded_down, rounded_up
+from assay.measure.binomial import UNDECIDED
+from assay.measure.gates import GateFinding, rounded_down, rounded_up
 from assay.measure.operating import gate_name
 from assay.measure.tuning import Tuned
 from assay.rules.documents import OneLineError
@@ -53,7 +54,7 @@ def certificate_table(tuned: Sequence[Tuned]) -> Table:
             "verdict": finding.verdict,
             "labels held": finding.held,
             "fewest that could pass": finding.fewest,
-            "further labels at this rate": "over 10,000" if finding.further is None else f"{finding.further:,}",
+            "further labels at this rate": _further(finding),
             "policy": one.certificate.verdict,
         }
         for one in tuned
@@ -96,3 +97,11 @@ def write_policy(tuned: Sequence[Tuned], opened: Opened, path: str) -> Words:
 def _held(one: Tuned, classes: tuple[str, ...]) -> int:
     answers = one.series.answers
     return int((answers if not classes else answers[answers["label"].isin(classes)])["item_id"].nunique())
+
+
+def _further(finding: GateFinding) -> str:
+    if finding.further is None:
+        return "over 10,000"
+    if finding.further == 0:
+        return "none would help" if finding.verdict == UNDECIDED else "none needed"
+    return f"{finding.further:,}"

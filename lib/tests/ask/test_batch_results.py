@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from assay.__main__ import main
 from assay.ask.batch import open_batches
-from assay.ask.batch_files import custom_id, write_batches
+from assay.ask.batch_files import custom_id, read_lines, write_batches
 from assay.ask.batch_results import take_results
 from assay.ask.claims import claim_for_batch, waiting_in
 from assay.ask.client import connect
@@ -18,6 +18,7 @@ from assay.ask.database import StoreError
 from assay.ask.plan import make_asks
 from assay.ask.store import Store
 from assay.rules import LabelClass, Taxonomy
+from assay.rules.documents import DocumentError
 
 ANSWER = '{"label": "b", "confidence": 0.8, "alternatives": {}}'
 WORDS = ("batch", "small", "--prompt", "good", "--model", "m", "--store", "s.sqlite")
@@ -73,7 +74,7 @@ def test_files_of_results_fill_a_store_that_knows_of_no_batch_without_a_key(name
     printed = capsys.readouterr().out
     assert "errors.jsonl: 2 results stored, 2 of them without usable text (filtered 1, rate_limited 1)" in printed
     assert "output.jsonl: 4 results stored, 0 of them without" in printed
-    assert "1 lines belong to no ask of this call\n1 lines are no results" in printed
+    assert "1 line belongs to no ask of this call\n1 line is no result" in printed
     assert "1 of 6 asks have no outcome that stands" in printed
     assert "private" not in printed
     # The one that failed in passing was asked again, elsewhere as well.
@@ -188,3 +189,12 @@ def test_the_order_of_lines_and_files_and_how_often_they_are_taken_changes_no_ou
         for file in [files[0][cut:], *files, files[0][:cut]]:
             take_results(store, file, asks, taxonomy)
         assert {row.key: row.completion.error for row in store.rows()} == best
+
+
+def test_a_file_of_something_else_is_refused_by_name(tmp_path):
+    path = tmp_path / "answers.csv"
+    path.write_text("label,predicted\na,b\n")
+    with pytest.raises(DocumentError, match=r"answers\.csv: no line of it is a result of a batch"):
+        read_lines(path)
+    path.write_text("")
+    assert read_lines(path) == []

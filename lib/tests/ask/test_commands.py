@@ -32,7 +32,7 @@ def test_a_study_without_answers_is_collected_summed_up_and_exported(small_study
         ["good", "token", "0", "0", "6"],
         ["good", "verbal", "3", "3", "0"],
     ]
-    assert "unreadable: no_logprobs 6" in printed
+    assert "unreadable, each kind of confidence counted: no_logprobs 6" in printed
     assert len(pd.read_parquet(tmp_path / "answers.parquet")) == 12
     assert collect(running, tmp_path) == 0
     assert "6 were in the store, 0 asked" in capsys.readouterr().out
@@ -144,9 +144,15 @@ def test_a_cost_limit_with_a_price_file_holds(small_study, threaded_server, tmp_
     assert 0 < len(running.requests) < 6
 
 
-def test_lint_of_a_good_prompt_is_0_and_of_one_that_leaks_is_1(small_study, capsys):
+def test_lint_of_a_good_prompt_is_0_and_of_one_that_leaks_is_1(small_study, tmp_path, capsys):
     assert commands.lint(["good"], study="small") == 0
-    assert "nothing to find fault with" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "nothing to find fault with" in said
+    assert "--study" not in said
+    elsewhere = tmp_path / "elsewhere.toml"
+    elsewhere.write_text((small_study / "good.toml").read_text())
+    assert commands.lint([str(elsewhere)]) == 0
+    assert "neither its labels nor leaks of items were looked for; give --study" in capsys.readouterr().out
     leak = small_study / "leak.toml"
     leak.write_text(
         (small_study / "good.toml").read_text().replace("something else", "the text number 3 of this study")

@@ -69,6 +69,14 @@ def test_too_few_labels_certify_nothing_and_describe_all_items():
     assert (certificate.tested_items, certificate.tuning_items) == (0, 0)
 
 
+def test_where_more_labels_would_hardly_help_the_reason_says_so():
+    hopeless = caught_em(log(["em"] * 17 + ["ne"] * 300, ["ne"] * 17 + ["ne"] * 300, confidence=1.0))
+    assert hopeless.verdict == "undecided"
+    assert "More labels would hardly help" in hopeless.reason
+    assert "caught of em at least 0.95: 0 of 17 (0.000), below 0.162 at 95 % confidence." in hopeless.reason
+    assert "would hardly help" not in caught_em(log(["em"] * 17 + ["ne"] * 300)).reason
+
+
 def test_too_few_labels_for_one_gate_leave_every_gate_undecided():
     answers = log(["em"] * 17 + ["ne"] * 300, ["em"] * 17 + ["sc"] * 300)
     gates = [Gate("caught", ("em",)), Gate("class_accuracy", ("ne",))]
