@@ -100,7 +100,7 @@ async def submit(connection: Connection, store: Store, path: Path, asks: Sequenc
                 uploaded = await connection.client.files.create(file=file, purpose="batch")
             batch = await connection.client.batches.create(
                 input_file_id=uploaded.id,
-                endpoint=endpoint(connection),  # type: ignore[arg-type]
+                endpoint=endpoint(connection.provider),  # type: ignore[arg-type]
                 completion_window=_WINDOW,
                 metadata={"assay_file": digest},
             )

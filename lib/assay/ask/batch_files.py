@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from assay.ask.claims import under_way
-from assay.ask.client import Connection
+from assay.ask.client import Provider
 from assay.ask.database import StoreError
 from assay.ask.faults import FAULTS, fault_of_body
 from assay.ask.plan import AGAIN, distinct, request_digests, settled
-from assay.ask.request import Ask, build_request
+from assay.ask.request import Ask, Dialects, build_request
 from assay.ask.response import Completion, read_reply
 from assay.ask.store import Store
 from assay.files import write_whole
@@ -43,8 +43,10 @@ def write_batches(
     asks: Sequence[Ask],
     taxonomy: Taxonomy,
     folder: Path | str,
-    connection: Connection,
     fields: AnswerFields = DEFAULT_FIELDS,
+    *,
+    provider: Provider = "openai",
+    dialects: Dialects | None = None,
 ) -> list[Path]:
     """Write the requests that are not settled to files, as many as it takes.
 
@@ -56,9 +58,11 @@ def write_batches(
     taxonomy : Taxonomy
     folder : path
         Where the files go, each named by its digest; made where it is missing.
-    connection : Connection
-        What is known of the model's parameters decides what is sent, for a batch cannot ask again without one.
     fields : AnswerFields
+    provider : {"openai", "azure", "compatible"}
+        Who is to work through them.
+    dialects : Dialects, optional
+        What is known of the model's parameters decides what is sent, for a batch cannot ask again without one.
 
     Returns
     -------
@@ -78,7 +82,8 @@ def write_batches(
     for request in request_digests(asks, taxonomy, fields):
         store.register(*request)
     paths = []
-    for lines in _files(_line(ask, taxonomy, connection, fields) for ask in unasked(store, asks)):
+    known = dialects or Dialects()
+    for lines in _files(_line(ask, taxonomy, fields, provider, known) for ask in unasked(store, asks)):
         content = b"".join(lines)
         path = Path(folder) / f"batch-{hashlib.sha256(content).hexdigest()[:16]}.jsonl"
         try:
@@ -112,9 +117,9 @@ def custom_id(ask: Ask) -> str:
     return hashlib.sha256(json.dumps([*ask.key, ask.text_hash]).encode()).hexdigest()[:_DIGITS]
 
 
-def endpoint(connection: Connection) -> str:
+def endpoint(provider: Provider) -> str:
     """Return the path that the requests of a batch are for."""
-    return "/chat/completions" if connection.provider == "azure" else "/v1/chat/completions"
+    return "/chat/completions" if provider == "azure" else "/v1/chat/completions"
 
 
 def read_lines(path: Path) -> list[bytes]:
@@ -163,9 +168,9 @@ def _time(body: object) -> str | None:
     return datetime.fromtimestamp(made, UTC).isoformat(timespec="seconds")
 
 
-def _line(ask: Ask, taxonomy: Taxonomy, connection: Connection, fields: AnswerFields) -> bytes:
-    body = build_request(ask, taxonomy, connection.dialect(ask.model, ask.prompt.contract), fields)
-    line = {"custom_id": custom_id(ask), "method": "POST", "url": endpoint(connection), "body": body}
+def _line(ask: Ask, taxonomy: Taxonomy, fields: AnswerFields, provider: Provider, dialects: Dialects) -> bytes:
+    body = build_request(ask, taxonomy, dialects.of(ask.model, ask.prompt.contract), fields)
+    line = {"custom_id": custom_id(ask), "method": "POST", "url": endpoint(provider), "body": body}
     return json.dumps(line, ensure_ascii=True).encode() + b"\n"
 
 

@@ -18,7 +18,7 @@ from assay.ask.batch_results import ingest, take_results
 from assay.ask.budget import affordable, cost_limit, reached
 from assay.ask.choosing import Choice, CommandError, choose, connection_to, require_price
 from assay.ask.claims import under_way, waiting_in
-from assay.ask.client import Connection
+from assay.ask.client import Connection, provider_of
 from assay.ask.commands import print_summary
 from assay.ask.plan import AGAIN, Estimate, distinct, make_plan, settled, unsettled
 from assay.ask.request import Ask
@@ -63,7 +63,7 @@ def batch_answers(
     results : sequence of Path
         Files of results that came by hand: they are taken in and nothing else is done, without a network or a key.
     write_only : bool
-        Write the files and submit nothing.
+        Write the files and do nothing else, without a network or a key.
     fetch_only : bool
         Submit nothing new.
     wait : bool
@@ -80,8 +80,9 @@ def batch_answers(
         many there are is printed. 1 if some asks are left, wait, or failed in a way that is the provider's, after which
         they are asked again. `assay.ask.commands.collect_answers` returns 0 and 1 in the same cases.
     """
-    if write_only and fetch_only:
-        raise CommandError("--write-only and --fetch-only leave nothing to do: give one of them")
+    if write_only and (fetch_only or wait):
+        other = "--fetch-only" if fetch_only else "--wait"
+        raise CommandError(f"--write-only asks nothing of a provider: leave out {other}")
     if not 0 < every < math.inf:
         raise CommandError(f"--every must be a finite number of seconds above 0, got {every:g}")
     others = {
@@ -113,18 +114,39 @@ def batch_answers(
             left = _say_how_far(opened, asks, source, waiting)
         print(f"store: {path}")
         return 1 if left else 0
-    connection = connection_to(base_url)
     folder = folder or path.parent / "batches"
     if not fetch_only:
         require_writable(folder / "batch.jsonl")
+    if write_only:
+        with Store(path) as opened:
+            granted, kept_back = _affordable(opened, chosen, asks, "written")
+            provider = provider_of(base_url)
+            for file in write_batches(opened, granted, source.taxonomy, folder, source.fields, provider=provider):
+                print(f"written: {file}")
+            _say_how_far(opened, asks, source, len(open_batches(opened)))
+        print(f"store: {path}")
+        return 1 if kept_back else 0
+    connection = connection_to(base_url)
     with Store(path) as opened:
         visit = _Visit(connection, opened, chosen, asks)
-        complete(visit(None if fetch_only else folder, write_only, every if wait else None))
+        complete(visit(None if fetch_only else folder, every if wait else None))
         left = _say_how_far(opened, asks, source, visit.waiting)
     print(f"store: {path}")
-    if write_only:
-        return 1 if visit.kept_back else 0
     return 1 if left or visit.waiting or visit.lost else 0
+
+
+def _affordable(store: Store, chosen: Choice, asks: Sequence[Ask], done: str) -> tuple[Sequence[Ask], int]:
+    """Return what is to be asked now, as far as the cost limit allows, and how many asks are kept back; say how many."""
+    new = unasked(store, asks)
+    if chosen.budget is None:
+        return new, 0
+    limit = cost_limit(chosen.budget, new, chosen.prices)
+    estimate = Estimate(store, chosen.source.taxonomy, chosen.source.fields)
+    granted = affordable(new, limit, estimate, chosen.prices)
+    kept_back = len(new) - len(granted)
+    if kept_back:
+        print(f"{kept_back:,} of {len(new):,} asks were not {done}: {reached(limit)}")
+    return granted, kept_back
 
 
 def _say_how_far(store: Store, asks: Sequence[Ask], source: Source, waiting: int) -> int:
@@ -148,7 +170,7 @@ def _say_how_far(store: Store, asks: Sequence[Ask], source: Source, waiting: int
 class _Visit:
     """One call of the command, while it is connected.
 
-    It counts the batches that have not ended, the asks of which a batch brought nothing, and those that were kept back.
+    It counts the batches that have not ended, and the asks of which a batch brought nothing.
     """
 
     connection: Connection
@@ -158,14 +180,13 @@ class _Visit:
 
     waiting: int = 0
     lost: int = 0
-    kept_back: int = 0
 
-    async def __call__(self, folder: Path | None, write_only: bool, every: float | None) -> None:
+    async def __call__(self, folder: Path | None, every: float | None) -> None:
         """Take in results, submit by way of files in `folder` if there is one, and poll every so many seconds."""
         async with self.connection:
             await self._take_in()
             if folder is not None:
-                await self._send(folder, write_only)
+                await self._send(folder)
             while every is not None and self.waiting:
                 await asyncio.sleep(every)
                 await self._take_in()
@@ -192,28 +213,17 @@ class _Visit:
             print(f"{batch}: {state.state}; {taken}")
             self.lost += len(taken.missing)
 
-    async def _send(self, folder: Path, write_only: bool) -> None:
+    async def _send(self, folder: Path) -> None:
         source = self.chosen.source
+        granted, _ = _affordable(self.store, self.chosen, self.asks, "submitted")
         for path in write_batches(
-            self.store, self._affordable(write_only), source.taxonomy, folder, self.connection, source.fields
+            self.store,
+            granted,
+            source.taxonomy,
+            folder,
+            source.fields,
+            provider=self.connection.provider,
+            dialects=self.connection.dialects,
         ):
-            if write_only:
-                print(f"written: {path}")
-                continue
             print(f"submitted: {path.name} as {await submit(self.connection, self.store, path, self.asks)}")
             self.waiting += 1
-
-    def _affordable(self, write_only: bool) -> Sequence[Ask]:
-        """Return what is to be asked now, as far as the cost limit allows."""
-        new = unasked(self.store, self.asks)
-        chosen = self.chosen
-        if chosen.budget is None:
-            return new
-        limit = cost_limit(chosen.budget, new, chosen.prices)
-        estimate = Estimate(self.store, chosen.source.taxonomy, chosen.source.fields)
-        granted = affordable(new, limit, estimate, chosen.prices)
-        self.kept_back = len(new) - len(granted)
-        if self.kept_back:
-            done = "written" if write_only else "submitted"
-            print(f"{self.kept_back:,} of {len(new):,} asks were not {done}: {reached(limit)}")
-        return granted

@@ -77,7 +77,7 @@ async def complete(
         raise NotConfigured("no connection to a provider: build one with assay.ask.connect")
     if not isinstance(model, str) or not model.strip():
         raise NotConfigured("no model is named")
-    dialect = known = connection.dialect(model, contract)
+    dialect = known = connection.dialects.of(model, contract)
     while True:
         body = build(dialect)
         try:
@@ -91,7 +91,7 @@ async def complete(
             return _failed(failure.fault, failure.tries, body)
         else:
             if dialect != known:
-                connection.learn(model, contract, dialect)
+                connection.dialects.learn(model, contract, dialect)
             return replace(completion, tries=tries, latency_s=latency_s, sent=_parameters(body))
 
 

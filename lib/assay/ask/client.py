@@ -14,8 +14,7 @@ from urllib.parse import urlsplit
 import openai
 
 from assay.ask.bounded import http_client
-from assay.ask.prompts import ContractName
-from assay.ask.request import Dialect
+from assay.ask.request import Dialects
 from assay.keys import without_keys
 from assay.rules.classifier import NotConfigured
 
@@ -41,21 +40,18 @@ class Connection:
     provider : {"openai", "azure", "compatible"}
     where : str
         The address without credentials, for messages.
+
+    Attributes
+    ----------
+    dialects : Dialects
+        What is known of the models behind it.
     """
 
     def __init__(self, client: openai.AsyncOpenAI, provider: Provider, where: str) -> None:
         self.client = client
         self.provider = provider
         self.where = where
-        self._dialects: dict[tuple[str, ContractName], Dialect] = {}
-
-    def dialect(self, model: str, contract: ContractName) -> Dialect:
-        """Return the parameters to try with a model: those that it took last time, else all that are expected of it."""
-        return self._dialects.get((model, contract)) or Dialect.expected_of(model)
-
-    def learn(self, model: str, contract: ContractName, dialect: Dialect) -> None:
-        """Remember the parameters that a model took."""
-        self._dialects[model, contract] = dialect
+        self.dialects = Dialects()
 
     async def close(self) -> None:
         """Close the client; it cannot be used afterwards."""
@@ -85,8 +81,8 @@ def connect(
     Parameters
     ----------
     provider : {"openai", "azure", "compatible"}, optional
-        By default ``compatible`` where a base URL is given or set, ``azure`` where only an Azure endpoint is set, and
-        ``openai`` otherwise.
+        By default that of `provider_of`: ``compatible`` where a base URL is given or set, ``azure`` where only an
+        Azure endpoint is set, and ``openai`` otherwise.
     base_url : str, optional
         Where a compatible server listens, such as ``http://127.0.0.1:8080/v1``; else `OPENAI_BASE_URL`.
     key_variable : str, optional
@@ -106,9 +102,7 @@ def connect(
     """
     environment = os.environ if environment is None else environment
     address = base_url or _value(environment, OPENAI_URL)
-    if provider is None:
-        azure = _value(environment, AZURE_ENDPOINT) and not address and not _value(environment, OPENAI_KEY)
-        provider = "azure" if azure else "compatible" if address else "openai"
+    provider = provider or provider_of(base_url, environment)
     if provider == "azure":
         return _azure(environment, key_variable or AZURE_KEY)
     if provider not in ("openai", "compatible"):
@@ -126,6 +120,21 @@ def connect(
         api_key=key, base_url=where, max_retries=0, http_client=http_client(trust_env=not local)
     )
     return Connection(client, provider, where)
+
+
+def provider_of(base_url: str | None = None, environment: Mapping[str, str] | None = None) -> Provider:
+    """Tell which provider the environment leads to; no key is needed to know.
+
+    Parameters
+    ----------
+    base_url, environment
+        As for `connect`.
+    """
+    environment = os.environ if environment is None else environment
+    if base_url or _value(environment, OPENAI_URL):
+        return "compatible"
+    azure = _value(environment, AZURE_ENDPOINT) and not _value(environment, OPENAI_KEY)
+    return "azure" if azure else "openai"
 
 
 def _azure(environment: Mapping[str, str], key_variable: str) -> Connection:

@@ -209,6 +209,21 @@ class Dialect:
         return None
 
 
+class Dialects:
+    """The dialects of models, each as far as it is known."""
+
+    def __init__(self) -> None:
+        self._learnt: dict[tuple[str, ContractName], Dialect] = {}
+
+    def of(self, model: str, contract: ContractName) -> Dialect:
+        """Return the parameters to try with a model: those that it took last time, else all that are expected of it."""
+        return self._learnt.get((model, contract)) or Dialect.expected_of(model)
+
+    def learn(self, model: str, contract: ContractName, dialect: Dialect) -> None:
+        """Remember the parameters that a model took."""
+        self._learnt[model, contract] = dialect
+
+
 EVERYTHING: Final = Dialect()
 """The dialect of a model that refuses nothing."""
 

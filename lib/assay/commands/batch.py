@@ -32,7 +32,9 @@ def declare(commands: Any) -> argparse.ArgumentParser:
         metavar="FILE",
         help="take in a file of results that came by hand, and do nothing else; needs no key; may be repeated",
     )
-    command.add_argument("--write-only", action="store_true", help="write the files of requests and submit nothing")
+    command.add_argument(
+        "--write-only", action="store_true", help="write the files of requests and do nothing else; needs no key"
+    )
     command.add_argument("--fetch-only", action="store_true", help="take in results and submit nothing")
     command.add_argument("--wait", action="store_true", help="stay until every batch has ended")
     command.add_argument("--every", type=float, default=60.0, metavar="SECONDS", help="between looks (default: 60)")

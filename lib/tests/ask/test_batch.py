@@ -112,10 +112,7 @@ def with_server(script, work):
 
 
 def written(store, asks, taxonomy, folder):
-    async def work(connection):
-        return write_batches(store, asks, taxonomy, folder, connection)
-
-    return with_server([Step()], work)
+    return write_batches(store, asks, taxonomy, folder)
 
 
 def test_the_file_holds_each_request_as_it_would_be_sent(store, asks, taxonomy, tmp_path):
@@ -170,7 +167,7 @@ def test_results_are_taken_in_any_order_and_what_is_missing_is_free_again(store,
     draw = random.Random(3)
 
     async def work(connection):
-        (path,) = write_batches(store, asks, taxonomy, tmp_path, connection)
+        (path,) = write_batches(store, asks, taxonomy, tmp_path)
         batch = await submit(connection, store, path, asks)
         assert open_batches(store) == [batch]
         state = await poll(connection, batch)
@@ -227,7 +224,7 @@ def test_a_file_is_submitted_once_even_if_nobody_noted_that_it_was(store, asks, 
     provider = Provider()
 
     async def work(connection):
-        (path,) = write_batches(store, asks, taxonomy, tmp_path, connection)
+        (path,) = write_batches(store, asks, taxonomy, tmp_path)
         first = await submit(connection, store, path, asks)
         with store.transaction() as cursor:
             cursor.execute("DELETE FROM batches")
@@ -245,7 +242,7 @@ def submitted_and_forgotten(provider, store, asks, taxonomy, folder, meanwhile):
     """Submit a file, forget that it was, and submit it again after something has happened; return both ids."""
 
     async def work(connection):
-        (path,) = write_batches(store, asks, taxonomy, folder, connection)
+        (path,) = write_batches(store, asks, taxonomy, folder)
         first = await submit(connection, store, path, asks)
         with store.transaction() as cursor:
             cursor.execute("DELETE FROM batches")
@@ -459,7 +456,8 @@ def test_what_waits_in_a_batch_is_not_said_to_be_sent(command, capsys):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--write-only", "--fetch-only"], "--write-only and --fetch-only leave nothing to do"),
+        (["--write-only", "--fetch-only"], "--write-only asks nothing of a provider: leave out --fetch-only"),
+        (["--write-only", "--wait"], "--write-only asks nothing of a provider: leave out --wait"),
         (["--every", "inf"], "--every must be a finite number of seconds above 0, got inf"),
         (["--every", "0"], "--every must be a finite number of seconds above 0, got 0"),
     ],
@@ -510,6 +508,28 @@ def test_files_are_written_up_to_the_cost_limit_and_what_is_beyond_leaves_the_co
     assert "4 of 6 asks were not written: stopped before" in capsys.readouterr().out
     (path,) = tmp_path.glob("batches/*.jsonl")
     assert (len(path.read_bytes().splitlines()), provider.uploads) == (2, 0)
+
+
+@pytest.mark.parametrize(
+    ("variables", "url"),
+    [
+        ({}, "/v1/chat/completions"),
+        ({"AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com"}, "/chat/completions"),
+        ({"AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com", "OPENAI_API_KEY": "k"}, "/v1/chat/completions"),
+        ({"AZURE_OPENAI_ENDPOINT": "https://x", "OPENAI_BASE_URL": "https://y/v1"}, "/v1/chat/completions"),
+    ],
+)
+def test_files_are_written_without_a_key_for_the_provider_that_would_be_asked(
+    small_study, tmp_path, monkeypatch, variables, url
+):
+    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "AZURE_OPENAI_ENDPOINT", "AZURE_OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    store = tmp_path / "s.sqlite"
+    assert main(["batch", "small", "--prompt", "good", "--model", "m", "--store", str(store), "--write-only"]) == 0
+    (path,) = tmp_path.glob("batches/*.jsonl")
+    assert {json.loads(line)["url"] for line in path.read_bytes().splitlines()} == {url}
 
 
 def test_a_limit_below_one_item_is_refused(small_study):

@@ -13,7 +13,6 @@ from assay.ask.batch import open_batches
 from assay.ask.batch_files import custom_id, read_lines, write_batches
 from assay.ask.batch_results import take_results
 from assay.ask.claims import claim_for_batch, waiting_in
-from assay.ask.client import connect
 from assay.ask.database import StoreError
 from assay.ask.plan import make_asks
 from assay.ask.store import Store
@@ -58,8 +57,7 @@ def note_batch(store, batch, asks):
 @pytest.fixture
 def names(small_study, tmp_path, capsys):
     """The names of the requests that --write-only wrote, to be submitted by somebody else."""
-    server = ["--base-url", "http://127.0.0.1:9/v1"]
-    assert main([*WORDS[:-1], "elsewhere.sqlite", "--write-only", *server]) == 0
+    assert main([*WORDS[:-1], "elsewhere.sqlite", "--write-only"]) == 0
     capsys.readouterr()
     (path,) = tmp_path.glob("batches/*.jsonl")
     return [json.loads(one)["custom_id"] for one in path.read_bytes().splitlines()]
@@ -125,8 +123,7 @@ def test_what_asks_a_provider_does_not_go_with_results_by_hand(small_study, caps
 
 
 def test_a_file_of_requests_holds_no_results(store, asks, taxonomy, tmp_path):
-    connection = connect(base_url="http://127.0.0.1:9/v1", environment={})
-    (path,) = write_batches(store, asks, taxonomy, tmp_path, connection)
+    (path,) = write_batches(store, asks, taxonomy, tmp_path)
     taken = take_results(store, path.read_bytes().splitlines(), asks, taxonomy)
     assert (taken.stored, taken.unreadable) == (0, 4)
     assert str(taken) == "nothing changes\n4 lines are no results"
