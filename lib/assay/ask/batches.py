@@ -16,7 +16,7 @@ from assay.ask.batch import fetch, open_batches, poll, submit
 from assay.ask.batch_files import read_lines, unasked, write_batches
 from assay.ask.batch_results import ingest, take_results
 from assay.ask.budget import affordable, cost_limit, reached
-from assay.ask.choosing import Choice, CommandError, choose, connection_to, require_price
+from assay.ask.choosing import Choice, CommandError, choose, connection_to, require_price, say_textless
 from assay.ask.claims import under_way, waiting_in
 from assay.ask.client import Connection, provider_of
 from assay.ask.commands import print_summary
@@ -95,6 +95,7 @@ def batch_answers(
     chosen = choose(study, prompts, run=run, limit=limit, max_cost=max_cost, prices=prices, store=store)
     require_price(chosen.budget, chosen.prices, model)
     source, path, asks = chosen.source, chosen.store, chosen.asks(model)
+    say_textless(source)
     if dry_run:
         with Store(path if path.exists() else ":memory:") as opened:
             taken = under_way(opened)

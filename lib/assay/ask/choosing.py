@@ -85,6 +85,11 @@ def choose(
         One line that names what was given.
     """
     source = load_source(study)
+    if source.items.empty:
+        raise CommandError(
+            f"{source.name}: none of its items has a text to ask about; name the column that does in study.toml, as in "
+            'columns = { text = "question" } under [items]'
+        )
     files = prompt_files(prompts, source)
     if limit is not None and limit < 1:
         raise CommandError(f"--limit must be at least 1, got {limit}")
@@ -94,6 +99,12 @@ def choose(
     place = store or usual_store(source.name)
     require_apart([Output("--store", place)], read)
     return Choice(source, items, files, run, sheet, budget, place, read)
+
+
+def say_textless(source: Source) -> None:
+    """Print how many items are not asked for want of a text, if there are any."""
+    if source.textless:
+        print(f"items without a text, not asked: {source.textless:,}")
 
 
 def connection_to(base_url: str | None) -> Connection:

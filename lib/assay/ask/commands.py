@@ -14,7 +14,15 @@ from typing import Final
 
 import pandas as pd
 
-from assay.ask.choosing import CommandError, choose, connection_to, prompt_path, require_price, surrounding_study
+from assay.ask.choosing import (
+    CommandError,
+    choose,
+    connection_to,
+    prompt_path,
+    require_price,
+    say_textless,
+    surrounding_study,
+)
 from assay.ask.client import Connection
 from assay.ask.collection import DEFAULT_CONCURRENCY, collect
 from assay.ask.export import export_answers, tidy_rows
@@ -24,7 +32,7 @@ from assay.ask.plan import Plan, distinct, make_plan, unsettled
 from assay.ask.request import Ask, Patience, Settings
 from assay.ask.source import Source, load_source
 from assay.ask.store import Store
-from assay.files import Output, require_outputs
+from assay.files import Output, require_apart, require_outputs
 from assay.loops import complete
 from assay.rules import Price, PriceSheet
 
@@ -98,9 +106,12 @@ def collect_answers(
         raise CommandError("--local asks a model of its own: leave out --model and --base-url")
     if not local and model is None:
         raise CommandError("--model is needed, or --local for the embedded model")
-    if export is not None and not dry_run:
+    if export is not None:
         read = [*chosen.files, *([] if gguf is None else [gguf])]
-        require_outputs([Output("--export", export, (".parquet",)), Output("--store", chosen.store)], read)
+        # A dry run makes no folder, so it cannot try whether the places can be written.
+        require = require_apart if dry_run else require_outputs
+        require([Output("--export", export, (".parquet",)), Output("--store", chosen.store)], read)
+    say_textless(source)
     with contextlib.ExitStack() as stack:
         server = stack.enter_context(_prepared(gguf, dry_run)) if local else None
         name = server.name if server is not None else str(model)

@@ -1,4 +1,4 @@
-"""What is asked about: the items, classes and prompts of a study, read without its answers, which need not be there."""
+"""What is asked about: the items, classes and prompts of a study; its answers are read only where they carry the items."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,9 +10,7 @@ from assay.rules import Taxonomy
 from assay.rules.parsing import DEFAULT_FIELDS, AnswerFields
 from assay.study import ClassificationContract, Contract, StudyError, find_folder, find_studies
 from assay.study.errors import listed, nearest, shown
-from assay.study.exclusions import Exclusions
-from assay.study.items import items_of_file
-from assay.study.reading import read_table
+from assay.study.loading import read_items
 from assay.study.settings import read_settings, study_files
 
 
@@ -27,11 +25,13 @@ class Source:
     contract : Contract
         How the study's own answers are written.
     items : DataFrame
-        As `Study.items`.
+        As `Study.items`; those that have a text.
     prompts : mapping of str to Path
         The files of the prompts that the study keeps.
     files : sequence of Path
         All files that the study is read from.
+    textless : int
+        Items that were left out since they have no text.
     """
 
     name: str
@@ -40,6 +40,7 @@ class Source:
     items: pd.DataFrame
     prompts: Mapping[str, Path]
     files: Sequence[Path] = ()
+    textless: int = 0
 
     @property
     def fields(self) -> AnswerFields:
@@ -58,7 +59,7 @@ def load_source(name_or_path: str) -> Source:
     Raises
     ------
     StudyError
-        If there is no such study, it cannot be read, or it keeps no items of its own apart from its answers.
+        If there is no such study, or it cannot be read.
     """
     folder = find_folder(name_or_path)
     if folder is None:
@@ -66,7 +67,14 @@ def load_source(name_or_path: str) -> Source:
         hint = nearest(name_or_path, found)
         raise StudyError(f"there is no study {shown(name_or_path)}{hint}; studies found: {listed(found)}")
     settings = read_settings(folder)
-    if settings.items.source is None:
-        raise StudyError(f"{folder.name}: its study.toml names no file of items, so there is nothing to ask about")
-    items = items_of_file(read_table(settings.items.source), settings.items.columns, settings.items.tags, Exclusions())
-    return Source(folder.name, settings.taxonomy, settings.contract, items.frame, settings.prompts, study_files(folder))
+    items = read_items(settings)
+    texts = items[items["text"].str.strip() != ""].reset_index(drop=True)
+    return Source(
+        folder.name,
+        settings.taxonomy,
+        settings.contract,
+        texts,
+        settings.prompts,
+        study_files(folder),
+        len(items) - len(texts),
+    )

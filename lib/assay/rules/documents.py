@@ -13,6 +13,7 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn
 
@@ -183,29 +184,38 @@ def read_document(text: str, where: str, *, exact: bool = False) -> Fields:
             raise DocumentError(f"{where}: field {repeated!r} is given twice")
         return table
 
+    # What reads a number is not told where it stands: one that cannot be taken is looked for afterwards.
+    refused: list[_Refused] = []
+
+    def refuse(message: str) -> _Refused:
+        refused.append(_Refused(message))
+        return refused[-1]
+
     def finite(digits: str) -> Any:
         if not math.isfinite(float(digits)):
-            raise DocumentError(f"{where}: the number {digits[:20]} is too large")
+            return refuse(f"the number {digits[:20]} is too large")
         try:
             return Decimal(digits) if exact else float(digits)
         except InvalidOperation:
-            raise DocumentError(f"{where}: the number {digits[:20]} is too small") from None
+            return refuse(f"the number {digits[:20]} is too small")
 
-    def whole(digits: str) -> int:
+    def whole(digits: str) -> Any:
         if len(digits) > 300 and not math.isfinite(float(digits)):
-            raise DocumentError(f"{where}: the number {digits[:20]} is too large")
+            return refuse(f"the number {digits[:20]} is too large")
         return int(digits)
 
-    def refuse(constant: str) -> NoReturn:
-        raise DocumentError(f"{where}: {constant} is not JSON")
+    def constant(name: str) -> Any:
+        return refuse(f"{name} is not JSON")
 
     try:
-        value = json.loads(text, object_pairs_hook=unique, parse_int=whole, parse_float=finite, parse_constant=refuse)
+        value = json.loads(text, object_pairs_hook=unique, parse_int=whole, parse_float=finite, parse_constant=constant)
     except DocumentError:
         raise
     except (ValueError, RecursionError) as error:
         place = f" (line {error.lineno}, column {error.colno})" if isinstance(error, json.JSONDecodeError) else ""
         raise DocumentError(f"{where} is not JSON{place}") from None
+    if refused:
+        raise DocumentError(f"{_place_of(refused[0], value, where)}: {refused[0].message}")
     return Fields(value, where)
 
 
@@ -268,6 +278,27 @@ def value_shown(value: object) -> str:
     if value is None:
         return "null"
     return repr(value) if isinstance(value, str | int | float) else _type_name(value)
+
+
+@dataclass(frozen=True, eq=False)
+class _Refused:
+    """Stands where a number was that cannot be taken."""
+
+    message: str
+
+
+def _place_of(one: object, value: object, where: str) -> str:
+    """Name the place of an object in a document; it stands in it once."""
+    waiting = [(value, where)]
+    while waiting:
+        found, place = waiting.pop()
+        if found is one:
+            return place
+        if isinstance(found, dict):
+            waiting += ((inner, f"{place}.{name}") for name, inner in found.items())
+        elif isinstance(found, list):
+            waiting += ((inner, f"{place}[{position}]") for position, inner in enumerate(found))
+    raise AssertionError("it was read from the document")
 
 
 def _is_number(value: object) -> bool:

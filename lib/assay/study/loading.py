@@ -3,7 +3,7 @@
 import hashlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ import pandas as pd
 import assay
 from assay.rules import Taxonomy
 from assay.rules.answers import Calibration
-from assay.study.answers import answer_source, tidy_answers
+from assay.study.answers import AnswerSource, answer_source, tidy_answers
 from assay.study.columns import Table
 from assay.study.contract import TableContract
 from assay.study.errors import StudyError, listed, nearest, shown
@@ -54,6 +54,23 @@ def load_study(name_or_path: str | os.PathLike[str], *, answers: Path | None = N
     folder = _find(name_or_path)
     settings = read_settings(folder)
     return _load(folder, settings if answers is None else _with_answers(settings, answers))
+
+
+def read_items(settings: StudySettings) -> pd.DataFrame:
+    """Read the items of a study, and its answers only where they carry the items themselves.
+
+    Returns
+    -------
+    DataFrame
+        As `Study.items`.
+
+    Raises
+    ------
+    StudyError
+        As `load_study` does for the files that are read.
+    """
+    sources = _answer_sources(settings) if settings.items.source is None else []
+    return _items(settings, sources, Exclusions()).frame
 
 
 def find_folder(name_or_path: str | os.PathLike[str]) -> Path | None:
@@ -119,23 +136,9 @@ def _with_answers(settings: StudySettings, file: Path) -> StudySettings:
 
 def _load(folder: Path, settings: StudySettings) -> Study:
     exclusions = Exclusions()
-    sources = [answer_source(read_table(spec.source), spec) for spec in settings.answers]
-    tables = [source.table for source in sources]
+    sources = _answer_sources(settings)
+    items = _items(settings, sources, exclusions)
     spec = settings.items
-    if spec.source is not None:
-        items = items_of_file(read_table(spec.source), spec.columns, spec.tags, exclusions, spec.leave_out)
-    else:
-        label = spec.columns.get("label") or column_source(settings.answers[0].columns, "label")
-        items = items_of_answers(
-            tables,
-            [source.item_ids for source in sources],
-            label,
-            spec.columns,
-            spec.tags,
-            exclusions,
-            spec.leave_out,
-        )
-    refuse_unknown_labels(items.frame["label"], items.frame["item_id"], settings.taxonomy, items.source)
     answers = tidy_answers(sources, items, settings.contract, settings.taxonomy, exclusions)
     annotations = [_annotations(one, items, settings.taxonomy, exclusions) for one in settings.annotators]
     files = [*([spec.source] if spec.source else []), *(one.source for one in settings.answers)]
@@ -158,6 +161,29 @@ def _load(folder: Path, settings: StudySettings) -> Study:
         costs=settings.costs,
         compare_within=spec.compare_within,
     )
+
+
+def _answer_sources(settings: StudySettings) -> list[AnswerSource]:
+    return [answer_source(read_table(spec.source), spec) for spec in settings.answers]
+
+
+def _items(settings: StudySettings, sources: Sequence[AnswerSource], exclusions: Exclusions) -> Items:
+    """Take the items from their own file, or from the answers where there is none."""
+    spec = settings.items
+    if spec.source is not None:
+        items = items_of_file(read_table(spec.source), spec.columns, spec.tags, exclusions, spec.leave_out)
+    else:
+        items = items_of_answers(
+            [one.table for one in sources],
+            [one.item_ids for one in sources],
+            spec.columns.get("label") or column_source(settings.answers[0].columns, "label"),
+            spec.columns,
+            spec.tags,
+            exclusions,
+            spec.leave_out,
+        )
+    refuse_unknown_labels(items.frame["label"], items.frame["item_id"], settings.taxonomy, items.source)
+    return items
 
 
 def _annotations(spec: AnnotatorFile, items: Items, taxonomy: Taxonomy, exclusions: Exclusions) -> pd.DataFrame:

@@ -13,6 +13,7 @@ from assay.ask import choosing, commands
 from assay.ask.commands import CommandError
 from assay.ask.local import missing_extra
 from assay.ask.request import Patience, Settings
+from assay.files import OutputError
 from assay.study import StudyError
 
 ANSWER = completed('{"label": "b", "confidence": 0.8, "alternatives": {}}')
@@ -55,6 +56,52 @@ def test_a_dry_run_asks_nothing_and_makes_nothing(small_study, threaded_server, 
     assert "6 asks, 0 of them in the store, 6 to send" in capsys.readouterr().out
     assert not running.requests
     assert not (tmp_path / "s.sqlite").exists()
+
+
+def test_a_dry_run_refuses_an_export_that_asking_would_refuse(small_study, threaded_server, tmp_path):
+    running = threaded_server([ANSWER])
+    with pytest.raises(OutputError, match=r"--export must end in \.parquet"):
+        collect(running, tmp_path, dry_run=True, export=tmp_path / "answers.csv")
+    with pytest.raises(OutputError, match="--export and --store would both write"):
+        collect(running, tmp_path, dry_run=True, store=tmp_path / "x.parquet", export=tmp_path / "x.parquet")
+    assert collect(running, tmp_path, dry_run=True, export=tmp_path / "made" / "x.parquet") == 0
+    assert not (tmp_path / "made").exists()
+
+
+def carry_the_items(small_study, texts, items='columns = { text = "question", label = "truth" }', head="question"):
+    """Let the answers of the study carry its items, with these texts."""
+    settings = (small_study / "study.toml").read_text()
+    settings = settings.replace('file = "items.jsonl"', items).replace("not-there-yet.parquet", "answers.csv")
+    (small_study / "study.toml").write_text(settings.replace('kind = "classification"', 'kind = "table"'))
+    rows = [f"i{n},{text},{'ab'[n % 2]},a,0.{n + 5}" for n, text in enumerate(texts)]
+    (small_study / "answers.csv").write_text("\n".join([f"item_id,{head},truth,label,confidence", *rows]))
+
+
+def test_items_that_the_answers_carry_are_asked_and_those_without_a_text_are_not(
+    small_study, threaded_server, tmp_path, capsys
+):
+    carry_the_items(small_study, ["one", "", "two", "   "])
+    running = threaded_server([ANSWER])
+    assert collect(running, tmp_path, dry_run=True) == 0
+    assert "items without a text, not asked: 2\n2 asks" in capsys.readouterr().out
+    assert collect(running, tmp_path, concurrency=1) == 0
+    assert "items without a text, not asked: 2\n2 asks" in capsys.readouterr().out
+    assert [one.body["messages"][-1]["content"] for one in running.requests] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("texts", "items", "head"),
+    [
+        (["", " "], 'columns = { text = "question", label = "truth" }', "question"),
+        (["one", "two"], 'columns = { label = "truth" }', "question"),
+        (["one", "two"], 'columns = { label = "truth" }\nleave_out = ["text"]', "text"),
+    ],
+)
+def test_a_study_none_of_whose_items_has_a_text_is_refused(small_study, texts, items, head):
+    carry_the_items(small_study, texts, items, head)
+    with pytest.raises(CommandError, match=r"small: none of its items has a text to ask about; name the column"):
+        commands.collect_answers("small", ["good"], model="m", dry_run=True)
+    assert commands.lint(["good"], study="small") == 0
 
 
 def test_what_is_left_is_a_failure(small_study, threaded_server, tmp_path, capsys):

@@ -201,8 +201,11 @@ def test_a_broken_comparison_is_refused_by_field(comparison, message):
     [
         ("", "evidence is not JSON (line 1, column 1)"),
         ("[]", "evidence must be an object, got an array"),
-        ('{"format": NaN}', "evidence: NaN is not JSON"),
-        ('{"version": 1e999}', "evidence: the number 1e999 is too large"),
+        ('{"format": NaN}', "evidence.format: NaN is not JSON"),
+        ('{"version": 1e999}', "evidence.version: the number 1e999 is too large"),
+        ('{"kinds": [0, {"a": -1e999, "b": 1e999}]}', "evidence.kinds[1].a: the number -1e999 is too large"),
+        ('{"version": -%s}' % ("9" * 400), "evidence.version: the number -9999999999999999999 is too large"),
+        ("Infinity", "evidence: Infinity is not JSON"),
         ('{"format": "a", "format": "b"}', "evidence: field 'format' is given twice"),
         ("[" * 100_000, "evidence is not JSON"),
     ],
