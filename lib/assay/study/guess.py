@@ -5,7 +5,6 @@ is refused: a label column that is not there, confidences on no known scale, pre
 """
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
@@ -13,29 +12,15 @@ import pandas as pd
 
 from assay.rules import Gate, Taxonomy
 from assay.rules.answers import Calibration, Elicitation
-from assay.rules.taxonomy import fold as fold_class
-from assay.study.columns import ColumnSource, Table, distinct_objects, label_text
-from assay.study.errors import StudyError, listed, nearest, shown
-from assay.study.frames import inferred_taxonomy
-from assay.study.identity import LONGEST_NAME, settle_items, settle_prompt, settle_runs
+from assay.study.classes import say_look_alikes, settle_classes, settle_gates, settle_labels
+from assay.study.columns import ColumnSource, Table
+from assay.study.errors import StudyError, listed, shown
+from assay.study.identity import settle_items, settle_prompt, settle_runs
 from assay.study.known import LeftOut, settle_known
-from assay.study.likely import (
-    ABSTENTIONS,
-    describes_items,
-    fold,
-    numbers_of,
-    scale_of,
-)
+from assay.study.likely import describes_items, numbers_of, scale_of
 from assay.study.roles import Roles
 from assay.study.spreadsheets import has_decimal_commas, pointed
 
-USUAL_GATE = Gate("accepted_accuracy", (), 0.90, 0.05)
-"""What a policy has to show where nobody says."""
-
-DANGEROUS = ("class_accuracy", 0.95, 0.05)
-"""Metric, target and delta for classes that are named as dangerous."""
-
-_MOST_FURTHER = 50
 _MOST_TAGS = 8
 _HOW = {
     Elicitation.VERBAL: "the number it wrote",
@@ -132,17 +117,17 @@ def guess(table: Table, asked: Asked) -> Guess:
     """
     options = _said_by_options(asked)
     roles = Roles(table, asked.columns, without=(*asked.constants, *options))
-    labels = _labels(roles)
+    labels = settle_labels(roles)
     by_class = roles.by_class(labels)
     roles.refuse_missing(by_class)
-    taxonomy = _taxonomy(roles, labels, by_class, asked.abstain)
-    _say_look_alikes(roles, taxonomy)
+    taxonomy = settle_classes(roles, labels, by_class, asked.abstain)
+    say_look_alikes(roles, taxonomy)
     settle_prompt(roles)
     ids = settle_items(roles, labels)
     number_runs = settle_runs(roles, ids)
     _say_series(roles, asked.constants)
     scale, decimal = _scale(roles, by_class, asked.scale)
-    tags = _tags(roles, ids, asked.tags)
+    tags = settle_tags(roles, ids, asked.tags)
     calibration, elicitation = _origin(roles, by_class, asked)
     left_out = settle_known(roles, by_class.values(), asked.constants, options, decimal)
     return Guess(
@@ -154,93 +139,12 @@ def guess(table: Table, asked: Asked) -> Guess:
         tags=tags,
         scale=scale,
         decimal=decimal,
-        taxonomy=replace(taxonomy, gates=_gates(roles, taxonomy, asked)),
+        taxonomy=replace(taxonomy, gates=settle_gates(roles, taxonomy, asked.gates, asked.dangerous)),
         calibration=calibration,
         elicitation=elicitation,
         left_out=left_out,
         said=tuple(roles.said),
     )
-
-
-def _labels(roles: Roles) -> pd.Series:
-    """Return the labels as text, NaN where there is none; nothing without such a column."""
-    if "label" not in roles:
-        return pd.Series(dtype="str")
-    where = f"{roles.table.name}, column {shown(roles.columns['label'])}"
-    labels = roles.table.labels(ColumnSource(roles.columns["label"]), "the label")
-    known = labels.dropna()
-    if known.empty:
-        raise StudyError(f"{where}: no row has a label", kind="empty_file")
-    distinct = known.nunique()
-    if len(known) >= 20 and distinct > len(known) / 2:
-        raise StudyError(
-            f"{where}: {distinct:,} different labels in {len(known):,} rows are no classes; name the column that holds the "
-            "class with --label-column"
-        )
-    missing = f"; {len(labels) - len(known):,} rows have none and are left out" if len(known) < len(labels) else ""
-    classes = listed(sorted(known.unique()), at_most=6)
-    roles.say("label", f"column {shown(roles.columns['label'])}, {distinct:,} classes: {classes}{missing}")
-    return labels
-
-
-def _taxonomy(roles: Roles, labels: pd.Series, by_class: Mapping[str, str], abstain: str | None) -> Taxonomy:
-    """Return the classes that occur, none safer than another."""
-    known = labels.dropna()
-    name = roles.table.name
-    given = distinct_objects(roles.raw("predicted"))[1] if "predicted" in roles else list(by_class)
-    said = [text for one in given if (text := label_text(one)) is not None and text.strip()]
-    abstain = _abstain(roles, said, {fold(one): one for one in known.unique()}, abstain)
-    taxonomy = inferred_taxonomy(known, pd.Series(dtype=object), name, abstain)
-    if "predicted" not in roles:
-        roles.say("predicted class", "no such column: the most probable class")
-        return taxonomy
-    column = shown(roles.columns["predicted"])
-    others = [one for one in said if taxonomy.resolve(one) is None]
-    if len(others) == len(said):
-        raise StudyError(
-            f"{name}: no prediction in column {column} is one of the labels ({listed(taxonomy.names, at_most=6)}); both must "
-            "be written in one spelling",
-            kind="unknown_label",
-        )
-    if not others:
-        roles.say("predicted class", f"column {column}")
-        return taxonomy
-    if len(others) > _MOST_FURTHER or any(len(one) > LONGEST_NAME for one in others):
-        roles.say(
-            "predicted class", f"column {column}; {len(others):,} predictions are no label and count as unreadable"
-        )
-        return taxonomy
-    roles.say("predicted class", f"column {column}; {len(others):,} predictions are no label, and classes all the same")
-    return inferred_taxonomy(known, pd.Series(others, dtype=object), name, abstain)
-
-
-def _abstain(roles: Roles, said: list[str], labels: Mapping[str, str], asked: str | None) -> str:
-    if asked is not None:
-        name = labels.get(fold(asked), asked)
-        roles.say("abstaining", f"is called {shown(name)}")
-        return name
-    spelled = {fold(one): one.strip() for one in said}
-    found = next((spelled[one] for one in ABSTENTIONS if one in spelled and one not in labels), None)
-    if found is not None:
-        roles.say("abstaining", f"the prediction {shown(found)}, which no item is labelled with (--abstain)")
-        return found
-    name = labels.get("abstain", "abstain")
-    roles.say("abstaining", f"no prediction says so; decisions to abstain are called {shown(name)} (--abstain)")
-    return name
-
-
-def _say_look_alikes(roles: Roles, taxonomy: Taxonomy) -> None:
-    """Say which classes a person would hardly tell apart: they differ in the form or width of letters only."""
-    alike: dict[str, list[str]] = {}
-    for name in taxonomy.names:
-        visible = "".join(one for one in name if unicodedata.category(one) != "Cf")
-        alike.setdefault(fold_class(unicodedata.normalize("NFKC", visible)), []).append(name)
-    for names in alike.values():
-        if len(names) > 1:
-            written = " and ".join(ascii(name) for name in names)
-            roles.say(
-                "look alike", f"{written} differ in the form of letters only, and are counted as different classes"
-            )
 
 
 def _say_series(roles: Roles, constants: Mapping[str, str]) -> None:
@@ -276,7 +180,7 @@ def _scale(roles: Roles, by_class: Mapping[str, str], asked: int | None) -> tupl
     return scale, decimal
 
 
-def _tags(roles: Roles, ids: pd.Series, asked: tuple[str, ...] | None) -> dict[str, str]:
+def settle_tags(roles: Roles, ids: pd.Series, asked: tuple[str, ...] | None) -> dict[str, str]:
     """Return the columns that describe items, by the name of the tag."""
     if asked is None:
         chosen = [name for name in roles.table.frame.columns if _describes(roles, name, ids)][:_MOST_TAGS]
@@ -325,28 +229,3 @@ def _said_by_options(asked: Asked) -> dict[str, str]:
     if asked.calibration == Calibration.CLASSIFIER:
         return {"elicitation": "--calibration"}
     return {} if asked.elicitation is None else {"elicitation": "--elicitation"}
-
-
-def _gates(roles: Roles, taxonomy: Taxonomy, asked: Asked) -> tuple[Gate, ...]:
-    """Return what a policy has to show: what was asked for, else that what is acted on is nearly always right."""
-
-    def known(names: tuple[str, ...]) -> tuple[str, ...]:
-        return tuple(_class(roles, taxonomy, name) for name in names)
-
-    gates = [replace(gate, classes=known(gate.classes)) for gate in asked.gates]
-    if asked.dangerous:
-        metric, target, delta = DANGEROUS
-        gates.append(Gate(metric, known(asked.dangerous), target, delta))
-    supposed = "" if gates else ", supposed (--gate, --dangerous)"
-    gates = gates or [USUAL_GATE]
-    roles.say("a policy must show", "; ".join(str(gate) for gate in gates) + supposed)
-    roles.say("ranks", "no class is taken to be safer than another; study.toml can say otherwise")
-    return tuple(gates)
-
-
-def _class(roles: Roles, taxonomy: Taxonomy, name: str) -> str:
-    known = taxonomy.resolve(name)
-    if known is None or known not in taxonomy:
-        hint = nearest(name, taxonomy.names) or f" (the classes are {listed(taxonomy.names)})"
-        raise StudyError(f"{roles.table.name}: {shown(name)} is not a class{hint}", kind="unknown_label")
-    return known

@@ -23,7 +23,8 @@ import assay.study.new
 from assay.rules import Gate
 from assay.rules.answers import Calibration, Elicitation
 from assay.study import StudyError, check_manifest, load_study
-from assay.study.guess import USUAL_GATE, Asked
+from assay.study.classes import USUAL_GATE
+from assay.study.guess import Asked
 from assay.study.new import RESERVED, new_study
 
 PLAIN = {
