@@ -16,13 +16,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import assay
-from assay.files import Output, require_ending, write_whole, writing_whole
+from assay.files import Output, require_ending, shown_path, write_whole, writing_whole
 from assay.measure.labelled import labels_of
 from assay.measure.sweep import OUTCOMES, SweepCounts
 from assay.measure.table import AnswerTable
 from assay.measure.tally import Tally, sum_tallies, tally
 from assay.measure.tally_figures import TallyFigures
-from assay.notebook import shown_path
 from assay.record import plain
 from assay.rules import Taxonomy, TaxonomyError
 from assay.run import study_folder

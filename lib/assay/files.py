@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from assay.keys import without_keys
+
 _NO_FAULT_OF_THE_PLACE: Final = {
     *(errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO),
     *(errno.EMFILE, errno.ENFILE, errno.ENOMEM),
@@ -144,18 +146,18 @@ def require_apart(outputs: Iterable[Output], inputs: Iterable[Path] = ()) -> Non
         if other is not output:
             twice = other.name == output.name
             said = f"{output.name} is given twice for" if twice else f"{other.name} and {output.name} would both write"
-            raise OutputError(f"{said} {_shown(output.path)}; give each a file of its own")
+            raise OutputError(f"{said} {shown_path(output.path)}; give each a file of its own")
     for path in inputs:
         if read := taken.get(identity(path)):
             raise OutputError(
-                f"{read.name} would overwrite {_shown(path)}, which is read here; give it a file of its own"
+                f"{read.name} would overwrite {shown_path(path)}, which is read here; give it a file of its own"
             )
 
 
 def require_ending(output: Output) -> None:
     """Raise `OutputError` unless the name of a file that is going to be written ends as it should."""
     if output.endings and output.path.suffix not in output.endings:
-        raise OutputError(f"{output.name} must end in {' or '.join(output.endings)}, got {_shown(output.path)}")
+        raise OutputError(f"{output.name} must end in {' or '.join(output.endings)}, got {shown_path(output.path)}")
 
 
 def identity(path: Path) -> object:
@@ -192,11 +194,11 @@ def digest(path: Path) -> str | None:
         return None
 
 
-def _shown(path: Path) -> str:
-    """Write a path for a message, from the working directory if it lies there."""
+def shown_path(path: Path) -> str:
+    """Write a path for a message: from the working directory if it lies there, and free of keys."""
     with contextlib.suppress(ValueError, OSError):
         path = path.relative_to(Path.cwd())
-    return path.as_posix()
+    return without_keys(path.as_posix())
 
 
 @contextlib.contextmanager

@@ -28,9 +28,9 @@ from typing import Any, Final
 
 import yaml
 
-from assay.files import digest, repository_root
+from assay.files import digest, repository_root, shown_path
 from assay.keys import looks_like_key
-from assay.notebook import NotebookError, declared_parameters, find_notebook, read_notebook, shown_path
+from assay.notebook import NotebookError, declared_parameters, find_notebook, read_notebook
 from assay.parameters import ParameterError, read_text
 from assay.run import (
     CELL_TIMEOUT,

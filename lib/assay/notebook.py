@@ -1,7 +1,6 @@
 """A notebook as a file: found, read, given its parameters, and made fit to be stored."""
 
 import ast
-import contextlib
 import json
 import warnings
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from assay.files import repository_root
+from assay.files import repository_root, shown_path
 from assay.keys import without_keys
 from assay.parameters import ParameterError, literals
 
@@ -166,13 +165,6 @@ def without_secrets(content: NotebookNode) -> NotebookNode:
 def stored(content: NotebookNode) -> bytes:
     """Write a notebook as the bytes of its file, without secrets."""
     return (json.dumps(without_secrets(content), indent=1, ensure_ascii=False, sort_keys=True) + "\n").encode()
-
-
-def shown_path(path: Path) -> str:
-    """Write a path for a message: from the working directory if it lies there, else from the home folder."""
-    with contextlib.suppress(ValueError):
-        return path.relative_to(Path.cwd()).as_posix()
-    return without_keys(path.as_posix())
 
 
 def _is_parameters(cell: NotebookNode) -> bool:

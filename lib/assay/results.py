@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from assay.files import Output, repository_root, require_ending, write_whole
-from assay.notebook import shown_path
+from assay.files import Output, repository_root, require_ending, shown_path, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd

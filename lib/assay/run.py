@@ -16,7 +16,7 @@ from pathlib import Path
 
 from nbformat import NotebookNode
 
-from assay.files import Output, OutputError, is_misplaced, repository_root, require_outputs, write_whole
+from assay.files import Output, OutputError, is_misplaced, repository_root, require_outputs, shown_path, write_whole
 from assay.kernel import RunError, require_kernel, run_cells
 from assay.loops import complete
 from assay.notebook import (
@@ -25,7 +25,6 @@ from assay.notebook import (
     find_notebook,
     give_parameters,
     read_notebook,
-    shown_path,
     stored,
     without_secrets,
 )

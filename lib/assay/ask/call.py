@@ -29,6 +29,8 @@ from assay.rules import Taxonomy
 from assay.rules.classifier import NotConfigured
 from assay.rules.parsing import DEFAULT_FIELDS, AnswerFields
 
+NO_CONNECTION: Final = "no connection to a provider: build one with assay.ask.connect"
+
 _COMPLETIONS: Final = "/chat/completions"
 
 
@@ -74,7 +76,7 @@ async def complete(
     What the model took is remembered on the connection once a reply has come, so that a refusal is paid for once.
     """
     if not isinstance(connection, Connection):
-        raise NotConfigured("no connection to a provider: build one with assay.ask.connect")
+        raise NotConfigured(NO_CONNECTION)
     if not isinstance(model, str) or not model.strip():
         raise NotConfigured("no model is named")
     dialect = known = connection.dialects.of(model, contract)

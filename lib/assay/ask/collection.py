@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any, Final
 
 from assay.ask.budget import ceiling, cost_limit, reached
-from assay.ask.call import ask_once
+from assay.ask.call import NO_CONNECTION, ask_once
 from assay.ask.claims import Claims
 from assay.ask.client import Connection
 from assay.ask.collected import Collected
@@ -30,6 +30,7 @@ from assay.ask.response import Completion
 from assay.ask.store import Store, Stored
 from assay.rules import Call, PriceSheet, Role, Taxonomy, Usage, add_up
 from assay.rules.calls import CHARS_PER_TOKEN
+from assay.rules.classifier import NotConfigured
 from assay.rules.parsing import DEFAULT_FIELDS, AnswerFields
 
 DEFAULT_CONCURRENCY: Final = 8
@@ -47,7 +48,7 @@ _GROUP_S: Final = 0.01
 
 
 async def collect(
-    connection: Connection,
+    connection: Connection | None,
     store: Store,
     asks: Sequence[Ask],
     taxonomy: Taxonomy,
@@ -64,7 +65,8 @@ async def collect(
 
     Parameters
     ----------
-    connection : Connection
+    connection : Connection or None
+        None where all is in the store.
     store : Store
         Not to be used by others in this process until this returns.
     asks : sequence of Ask
@@ -113,7 +115,7 @@ async def collect(
 class _Run:
     """One collection under way."""
 
-    connection: Connection
+    connection: Connection | None
     store: Store
     taxonomy: Taxonomy
     fields: AnswerFields
@@ -146,8 +148,10 @@ class _Run:
             new = {key: ask for key, ask in asks.items() if not settled(states, key, self.again)}
             self._estimate = await self._in_store(Estimate, self.store, self.taxonomy, self.fields)
             if new:
+                if self.connection is None:
+                    raise NotConfigured(NO_CONNECTION)
                 with progress_bar(len(asks), len(asks) - len(new), progress) as self._bar:
-                    await self._ask_all(new)
+                    await self._ask_all(new, self.connection)
         return Collected(
             asks=len(asks),
             stored=len(asks) - len(new),
@@ -160,7 +164,7 @@ class _Run:
             seconds=time.monotonic() - began,
         )
 
-    async def _ask_all(self, new: dict[AskKey, Ask]) -> None:
+    async def _ask_all(self, new: dict[AskKey, Ask], connection: Connection) -> None:
         claims = await self._in_store(Claims(self.store).__enter__)
         self._lock = asyncio.Lock()
         # In flight are asks that were sent and those whose reply is not on the disk yet: so many may be lost.
@@ -168,7 +172,7 @@ class _Run:
         self._replies: asyncio.Queue[Stored | None] = asyncio.Queue()
         writer = asyncio.create_task(self._write())
         source = self._granted(claims, new)
-        workers = [asyncio.create_task(self._work(source)) for _ in range(min(self.concurrency, len(new)))]
+        workers = [asyncio.create_task(self._work(connection, source)) for _ in range(min(self.concurrency, len(new)))]
         try:
             await _all_or_first_error([*workers, writer], until=workers)
         finally:
@@ -185,7 +189,7 @@ class _Run:
         finally:
             await self._in_store(claims.__exit__, None, None, None)
 
-    async def _work(self, source: AsyncIterator[tuple[AskKey, Ask]]) -> None:
+    async def _work(self, connection: Connection, source: AsyncIterator[tuple[AskKey, Ask]]) -> None:
         while True:
             await self._in_flight.acquire()
             async with self._lock:
@@ -197,7 +201,7 @@ class _Run:
             asked_at = datetime.now(UTC).isoformat(timespec="milliseconds")
             reserved = self._ceiling(ask)
             self.reserved += reserved
-            completion = await ask_once(self.connection, ask, self.taxonomy, self.fields)
+            completion = await ask_once(connection, ask, self.taxonomy, self.fields)
             self.reserved -= reserved
             self._account(ask, completion)
             self._replies.put_nowait(Stored(key, ask.text_hash, asked_at, completion))

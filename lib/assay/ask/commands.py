@@ -7,7 +7,7 @@ turns that into one line and exit code 2.
 import contextlib
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Final
@@ -15,6 +15,7 @@ from typing import Final
 import pandas as pd
 
 from assay.ask.choosing import (
+    Choice,
     CommandError,
     choose,
     connection_to,
@@ -25,14 +26,14 @@ from assay.ask.choosing import (
 )
 from assay.ask.client import Connection
 from assay.ask.collection import DEFAULT_CONCURRENCY, collect
-from assay.ask.export import export_answers, tidy_rows
+from assay.ask.export import export_answers, require_superseded, tidy_rows
 from assay.ask.lint import lint_prompt
 from assay.ask.local import LocalModel
 from assay.ask.plan import Plan, distinct, make_plan, unsettled
 from assay.ask.request import Ask, Patience, Settings
 from assay.ask.source import Source, load_source
 from assay.ask.store import Store
-from assay.files import Output, require_apart, require_outputs
+from assay.files import Output, identity, require_apart, require_outputs, shown_path
 from assay.loops import complete
 from assay.rules import Price, PriceSheet
 
@@ -107,32 +108,35 @@ def collect_answers(
     if not local and model is None:
         raise CommandError("--model is needed, or --local for the embedded model")
     if export is not None:
-        read = [*chosen.files, *([] if gguf is None else [gguf])]
-        # A dry run makes no folder, so it cannot try whether the places can be written.
-        require = require_apart if dry_run else require_outputs
-        require([Output("--export", export, (".parquet",)), Output("--store", chosen.store)], read)
+        _require_export(export, chosen, gguf, dry_run)
     say_textless(source)
-    with contextlib.ExitStack() as stack:
-        server = stack.enter_context(_prepared(gguf, dry_run)) if local else None
-        name = server.name if server is not None else str(model)
-        if server is not None:
-            # What runs here is paid for otherwise.
-            sheet = PriceSheet({**sheet.prices, name: Price(0, 0)})
-        require_price(chosen.budget, sheet, name)
-        asks = chosen.asks(name, Settings(patience=_LOCAL_PATIENCE) if local else Settings())
-        path = chosen.store
+    here = LocalModel(gguf) if local else None
+    name = str(model) if here is None else here.name
+    if here is not None:
+        # What runs here is paid for otherwise.
+        sheet = PriceSheet({**sheet.prices, name: Price(0, 0)})
+    require_price(chosen.budget, sheet, name)
+    asks = chosen.asks(name, Settings(patience=_LOCAL_PATIENCE) if local else Settings())
+    different, path = distinct(asks), chosen.store
+    with _stored(path) as known:
+        if export is not None and _is_own(export, source):
+            require_superseded(known, export)
         if dry_run:
-            opened = stack.enter_context(Store(path if path.exists() else ":memory:"))
-            planned(make_plan(opened, asks, source.taxonomy, source.fields, prices=sheet))
+            planned(make_plan(known, asks, source.taxonomy, source.fields, prices=sheet))
             return 0
-        connection = connection_to(server.base_url if server is not None else base_url)
+        new = unsettled(known.states(different), different)
+    with contextlib.ExitStack() as stack:
+        connection = None
+        if new:
+            if here is not None:
+                stack.enter_context(here)
+            connection = connection_to(base_url if here is None else here.base_url)
         opened = stack.enter_context(Store(path))
-        if server is not None:
-            opened.note(f"sha256 of the weights of {name}", server.sha256)
+        if here is not None:
+            opened.note(f"sha256 of the weights of {name}", here.sha256)
         at_once = concurrency or (1 if local else DEFAULT_CONCURRENCY)
         complete(_collect(connection, opened, asks, source, at_once, chosen.budget, sheet))
         print_summary(opened, asks, source)
-        different = distinct(asks)
         left = unsettled(opened.states(different), different)
         if left:
             print(f"{left:,} of {len(different):,} asks have no outcome that stands; call again to ask them")
@@ -140,7 +144,28 @@ def collect_answers(
         if export is not None:
             count = export_answers(opened, export, source.taxonomy, source.fields, prices=sheet)
             print(f"{export}: {count:,} rows")
+        elif absent := [file for file in source.answers if not file.exists()]:
+            print(f"the study has no answers yet: --export {shown_path(absent[0])} makes these its own")
     return 1 if left else 0
+
+
+def _require_export(export: Path, chosen: Choice, gguf: Path | None, dry_run: bool) -> None:
+    """Refuse an export that would destroy what is read; to the study's own file of answers it may go."""
+    own = {identity(file) for file in chosen.source.answers if _is_own(export, chosen.source)}
+    read = [file for file in (*chosen.files, *([] if gguf is None else [gguf])) if identity(file) not in own]
+    # A dry run makes no folder, so it cannot try whether the places can be written.
+    require = require_apart if dry_run else require_outputs
+    require([Output("--export", export, (".parquet",)), Output("--store", chosen.store)], read)
+
+
+def _is_own(export: Path, source: Source) -> bool:
+    """Tell whether a file is one of the study's own for answers."""
+    return identity(export) in {identity(file) for file in source.answers}
+
+
+def _stored(path: Path) -> Store:
+    """Open a store, or an empty one in memory where there is none: nothing is made."""
+    return Store(path if path.exists() else ":memory:")
 
 
 def serve(*, gguf: Path | None = None, port: int = 0, slots: int = 1, threads: int | None = None) -> int:
@@ -206,7 +231,7 @@ def lint(prompts: Sequence[str], *, study: str | None = None) -> int:
 
 
 async def _collect(
-    connection: Connection,
+    connection: Connection | None,
     store: Store,
     asks: Sequence[Ask],
     source: Source,
@@ -214,7 +239,7 @@ async def _collect(
     budget: Decimal | None,
     prices: PriceSheet,
 ) -> None:
-    async with connection:
+    async with connection or contextlib.nullcontext():
         done = await collect(
             connection,
             store,
@@ -249,14 +274,3 @@ def print_summary(store: Store, asks: Sequence[Ask], source: Source) -> None:
     if kinds:
         told = ", ".join(f"{kind} {count:,}" for kind, count in kinds.most_common())
         print(f"unreadable, each kind of confidence counted: {told}")
-
-
-@contextlib.contextmanager
-def _prepared(gguf: Path | None, dry_run: bool) -> Iterator[LocalModel]:
-    """Give the local model, started unless nothing is to be asked of it."""
-    model = LocalModel(gguf)
-    if dry_run:
-        yield model
-    else:
-        with model:
-            yield model

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 import assay
@@ -54,6 +55,9 @@ SCHEMA: Final = pa.schema(
     }
 )
 """Columns of the file. `alternatives` holds the JSON text of an object, `completion` what the model wrote."""
+
+_KEY: Final = ("item_id", "requested_model", "prompt_hash", "settings_digest", "run")
+"""The columns that make an `AskKey`."""
 
 _ROWS_IN_A_GROUP: Final = 50_000
 
@@ -158,6 +162,42 @@ def export_answers(
         said = f"{path}: cannot be written ({error.strerror or 'I/O error'})"
         raise StoreError(said, misuse=is_misplaced(error)) from None
     return count
+
+
+def require_superseded(store: Store, path: Path) -> None:
+    """Find out whether an export to a file loses none of the answers that it holds.
+
+    Parameters
+    ----------
+    store : Store
+        What is to be exported.
+    path : Path
+        A file that need not be there.
+
+    Raises
+    ------
+    StoreError
+        If it is there and is no export, or has answers that the store does not have.
+    """
+    if not path.exists():
+        return
+    try:
+        with pq.ParquetFile(path) as file:
+            exported = b"assay" in (file.schema_arrow.metadata or {})
+            table = file.read(columns=[*_KEY, "elicitation"]) if exported else None
+    except (OSError, pa.ArrowException):
+        table = None
+    if table is None:
+        raise StoreError(f"{path}: is no export, and would be overwritten; export to a file of its own", misuse=True)
+    # A vote is of several asks, each of which has rows of its own.
+    asked = table.filter(pc.field("elicitation") != "vote").select(_KEY).to_pydict()
+    others = set(zip(*asked.values(), strict=True)) - store.keys()
+    if others:
+        raise StoreError(
+            f"{path}: holds {len(others):,} answers that the store does not have, which would be lost; export to a file "
+            "of its own, or give the --store that they came from",
+            misuse=True,
+        )
 
 
 def _about(

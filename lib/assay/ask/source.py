@@ -30,6 +30,8 @@ class Source:
         The files of the prompts that the study keeps.
     files : sequence of Path
         All files that the study is read from.
+    answers : sequence of Path
+        Those among them that are of answers alone, and not read for this: where new answers may go.
     textless : int
         Items that were left out since they have no text.
     """
@@ -40,6 +42,7 @@ class Source:
     items: pd.DataFrame
     prompts: Mapping[str, Path]
     files: Sequence[Path] = ()
+    answers: Sequence[Path] = ()
     textless: int = 0
 
     @property
@@ -76,5 +79,6 @@ def load_source(name_or_path: str) -> Source:
         texts,
         settings.prompts,
         study_files(folder),
+        [] if settings.items.source is None else [one.source.path for one in settings.answers],
         len(items) - len(texts),
     )

@@ -131,6 +131,10 @@ class Store:
                 states[AskKey(*key)] = error
         return states
 
+    def keys(self) -> set[AskKey]:
+        """Return what every row is stored under."""
+        return {AskKey(*key) for key in self._database.read(f"SELECT {', '.join(KEY)} FROM asks")}  # noqa: S608
+
     def rows(self) -> Iterator[Stored]:
         """Read every row: by model, prompt, settings and run, and within these in the order in which they were asked.
 

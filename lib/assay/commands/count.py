@@ -63,9 +63,8 @@ def _count(given: argparse.Namespace) -> int:
         taxonomy_file,
         write_counts,
     )
-    from assay.files import Output, require_outputs
+    from assay.files import Output, require_outputs, shown_path
     from assay.measure.tally_figures import tally_figures
-    from assay.notebook import shown_path
     from assay.study.partitions import parquet_files
 
     require_outputs(

@@ -32,9 +32,8 @@ def declare(commands: Any) -> argparse.ArgumentParser:
 
 
 def _grid(given: argparse.Namespace) -> int:
-    from assay.files import Output, repository_root, require_outputs
+    from assay.files import Output, repository_root, require_outputs, shown_path
     from assay.grid import RunOutcome, files_read, read_grid, run_grid
-    from assay.notebook import shown_path
     from assay.results import ENDINGS, results_table, results_text, write_results
 
     grid = read_grid(given.grid)

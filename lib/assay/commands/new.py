@@ -13,14 +13,18 @@ def declare(commands: Any) -> argparse.ArgumentParser:
     """Declare ``assay new``."""
     command: argparse.ArgumentParser = commands.add_parser(
         "new",
-        help="make a study of a file of answers",
+        help="make a study of a file of answers or questions",
         description=(
             "Make a study of a file with one row per answer: a label, what the model predicted, and how sure it was. What "
-            "can be told from the file is not asked for; what was supposed is said, and each option says otherwise."
+            "can be told from the file is not asked for; what was supposed is said, and each option says otherwise. With "
+            "--questions, of a file with one row per question, a text and its label, for `assay collect` to ask."
         ),
     )
     command.add_argument("study", help="the name of the study to make")
     command.add_argument("--from", dest="file", type=Path, required=True, metavar="FILE", help="CSV, JSONL or parquet")
+    command.add_argument(
+        "--questions", action="store_true", help="the file holds labelled questions that no model has answered yet"
+    )
     command.add_argument("--title", default="", metavar="TEXT", help="default: the name")
     for role in _COLUMNS:
         name = role.replace("_id", "")
@@ -80,16 +84,18 @@ def _gate(text: str) -> tuple[str, str, float]:
 
 
 def _new(given: argparse.Namespace) -> int:
-    from assay.notebook import shown_path
+    from assay.files import shown_path
     from assay.parameters import refuse_keys
     from assay.rules import Gate
     from assay.rules.answers import Calibration, Elicitation
     from assay.study.guess import Asked
-    from assay.study.new import new_study
+    from assay.study.new import new_questions, new_study
+    from assay.study.written import ANSWERS, FIRST_PROMPT
 
     refuse_keys({"title": given.title, "model": given.model, "prompt": given.prompt})
     columns = {role: getattr(given, f"{role.replace('_id', '')}_column") for role in _COLUMNS}
-    made = new_study(
+    make = new_questions if given.questions else new_study
+    made = make(
         given.study,
         given.file,
         Asked(
@@ -109,6 +115,16 @@ def _new(given: argparse.Namespace) -> int:
     )
     for what, words in made.said:
         print(f"{what}: {words}")
+    place = shown_path(made.folder)
+    if made.study is None:
+        print(f"{place}: made; say in prompts/{FIRST_PROMPT}.toml what the classes mean, then ask a model:")
+        for words in (
+            f"lint {FIRST_PROMPT} --study {given.study}",
+            f"collect {given.study} --prompt {FIRST_PROMPT} --model NAME --export {place}/{ANSWERS}",
+            f"report {given.study}",
+        ):
+            print(f"  assay {words}")
+        return 0
     answers = made.study.answers
     unreadable = answers["error"].dropna()
     if len(unreadable):
@@ -116,5 +132,5 @@ def _new(given: argparse.Namespace) -> int:
         print(f"unreadable: {len(unreadable):,} of {len(answers):,} answers ({kinds})")
     for row in made.study.excluded.itertuples():
         print(f"left out: {row.count:,} ({row.reason})")
-    print(f"{shown_path(made.folder)}: made; edit its study.toml, or go on with: assay report {given.study}")
+    print(f"{place}: made; edit its study.toml, or go on with: assay report {given.study}")
     return 0

@@ -24,8 +24,7 @@ def declare(commands: Any) -> argparse.ArgumentParser:
 
 
 def _report(given: argparse.Namespace) -> int:
-    from assay.files import repository_root
-    from assay.notebook import shown_path
+    from assay.files import repository_root, shown_path
     from assay.report import Outcome, list_jobs, make_report
 
     jobs = list_jobs(given.study)

@@ -22,8 +22,7 @@ def declare(commands: Any) -> argparse.ArgumentParser:
 
 
 def _results(given: argparse.Namespace) -> int:
-    from assay.files import Output, require_outputs
-    from assay.notebook import shown_path
+    from assay.files import Output, require_outputs, shown_path
     from assay.results import ENDINGS, ResultsError, find_records, results_table, results_text, write_results
 
     outputs = [] if given.output is None else [Output("--output", given.output, ENDINGS)]

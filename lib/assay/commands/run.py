@@ -29,7 +29,8 @@ def declare(commands: Any) -> argparse.ArgumentParser:
 
 
 def _run(given: argparse.Namespace) -> int:
-    from assay.notebook import declared_parameters, find_notebook, read_notebook, shown_path
+    from assay.files import shown_path
+    from assay.notebook import declared_parameters, find_notebook, read_notebook
     from assay.run import run_notebook
 
     file = find_notebook(given.notebook)

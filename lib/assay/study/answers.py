@@ -17,7 +17,7 @@ from assay.study.columns import ColumnSource, Table, distinct_objects
 from assay.study.contract import Contract, TableContract
 from assay.study.errors import StudyError, listed, shown
 from assay.study.exclusions import Exclusions
-from assay.study.items import TAG_PREFIX, Items, column_source, locate
+from assay.study.items import TAG_PREFIX, Items, column_source, locate, row_numbers
 from assay.study.matching import match_items
 from assay.study.readings import Readings, read_columns, read_completions
 from assay.study.series import KEYS
@@ -59,7 +59,7 @@ class AnswerSource:
 def answer_source(table: Table, spec: AnswersFile) -> AnswerSource:
     """Take the item ids of a table of answers; a missing one is a `StudyError`."""
     if spec.number_rows:
-        return AnswerSource(table, spec, pd.Series(range(1, len(table) + 1)).astype("str"))
+        return AnswerSource(table, spec, row_numbers(table))
     return AnswerSource(table, spec, table.identifiers(column_source(spec.columns, "item_id"), "the item id"))
 
 

@@ -51,7 +51,7 @@ def settle_classes(roles: Roles, labels: pd.Series, by_class: Mapping[str, str],
     name = roles.table.name
     given = distinct_objects(roles.raw("predicted"))[1] if "predicted" in roles else list(by_class)
     said = [text for one in given if (text := label_text(one)) is not None and text.strip()]
-    abstain = _abstain(roles, said, {fold(one): one for one in known.unique()}, abstain)
+    abstain = settle_abstain(roles, said, known, abstain)
     taxonomy = inferred_taxonomy(known, pd.Series(dtype=object), name, abstain)
     if "predicted" not in roles:
         roles.say("predicted class", "no such column: the most probable class")
@@ -74,6 +74,26 @@ def settle_classes(roles: Roles, labels: pd.Series, by_class: Mapping[str, str],
         return taxonomy
     roles.say("predicted class", f"column {column}; {len(others):,} predictions are no label, and classes all the same")
     return inferred_taxonomy(known, pd.Series(others, dtype=object), name, abstain)
+
+
+def settle_abstain(roles: Roles, said: Sequence[str], known: pd.Series, asked: str | None) -> str:
+    """Settle what deciding to abstain is called, from the predictions and the labels."""
+    labels = {fold(one): one for one in known.unique()}
+    if asked is not None:
+        name = labels.get(fold(asked), asked)
+        roles.say("abstaining", f"is called {shown(name)}")
+        return name
+    spelled = {fold(one): one.strip() for one in said}
+    found = next((spelled[one] for one in ABSTENTIONS if one in spelled and one not in labels), None)
+    if found is not None:
+        roles.say("abstaining", f"the prediction {shown(found)}, which no item is labelled with (--abstain)")
+        return found
+    name = labels.get("abstain", "abstain")
+    roles.say(
+        "abstaining",
+        f"{'no prediction says so; ' if said else ''}decisions to abstain are called {shown(name)} (--abstain)",
+    )
+    return name
 
 
 def say_look_alikes(roles: Roles, taxonomy: Taxonomy) -> None:
@@ -107,21 +127,6 @@ def settle_gates(
     roles.say("a policy must show", "; ".join(str(gate) for gate in gates) + supposed)
     roles.say("ranks", "no class is taken to be safer than another; study.toml can say otherwise")
     return tuple(gates)
-
-
-def _abstain(roles: Roles, said: list[str], labels: Mapping[str, str], asked: str | None) -> str:
-    if asked is not None:
-        name = labels.get(fold(asked), asked)
-        roles.say("abstaining", f"is called {shown(name)}")
-        return name
-    spelled = {fold(one): one.strip() for one in said}
-    found = next((spelled[one] for one in ABSTENTIONS if one in spelled and one not in labels), None)
-    if found is not None:
-        roles.say("abstaining", f"the prediction {shown(found)}, which no item is labelled with (--abstain)")
-        return found
-    name = labels.get("abstain", "abstain")
-    roles.say("abstaining", f"no prediction says so; decisions to abstain are called {shown(name)} (--abstain)")
-    return name
 
 
 def _class(roles: Roles, taxonomy: Taxonomy, name: str) -> str:

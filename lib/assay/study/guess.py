@@ -119,7 +119,7 @@ def guess(table: Table, asked: Asked) -> Guess:
     roles = Roles(table, asked.columns, without=(*asked.constants, *options))
     labels = settle_labels(roles)
     by_class = roles.by_class(labels)
-    roles.refuse_missing(by_class)
+    roles.refuse_missing(_wanted(roles, by_class), _hint(roles))
     taxonomy = settle_classes(roles, labels, by_class, asked.abstain)
     say_look_alikes(roles, taxonomy)
     settle_prompt(roles)
@@ -145,6 +145,21 @@ def guess(table: Table, asked: Asked) -> Guess:
         left_out=left_out,
         said=tuple(roles.said),
     )
+
+
+def _wanted(roles: Roles, by_class: Mapping[str, str]) -> list[str]:
+    """Name what a study of answers cannot be without."""
+    wanted = ["label"]
+    wanted += [] if by_class else ["predicted"]
+    wanted += [] if by_class or roles.has_number else ["confidence"]
+    return wanted
+
+
+def _hint(roles: Roles) -> str:
+    """Say what else the table may be."""
+    answered = "predicted" in roles or roles.has_number
+    questions = not answered and "label" in roles and "text" in roles
+    return "; if no model has answered these questions yet, give --questions" if questions else ""
 
 
 def _say_series(roles: Roles, constants: Mapping[str, str]) -> None:

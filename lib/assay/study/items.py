@@ -44,18 +44,23 @@ def items_of_file(
     tags: Mapping[str, ColumnSource],
     exclusions: Exclusions,
     leave_out: Sequence[str] = (),
+    *,
+    number_rows: bool = False,
 ) -> Items:
-    """Take the items from a table of their own.
+    """Take the items from a table of their own; the id of each is that in its column or, if so wanted, its row's number.
 
     Raises
     ------
     StudyError
         If a column is missing, or an id is missing or given twice.
     """
-    id_column, label_column = column_source(columns, "item_id"), column_source(columns, "label")
-    ids = table.identifiers(id_column, "the item id")
-    _refuse_repeated(ids, table, id_column.column)
-    rows = _rows(table, ids, table.labels(label_column, "the label"), columns, tags, leave_out)
+    if number_rows:
+        ids = row_numbers(table)
+    else:
+        id_column = column_source(columns, "item_id")
+        ids = table.identifiers(id_column, "the item id")
+        _refuse_repeated(ids, table, id_column.column)
+    rows = _rows(table, ids, table.labels(column_source(columns, "label"), "the label"), columns, tags, leave_out)
     return _labelled(rows, table.name, exclusions)
 
 
@@ -112,6 +117,11 @@ def items_of_answers(
 def column_source(columns: Mapping[str, ColumnSource], name: str) -> ColumnSource:
     """Return where `name` is to be found: where the mapping says, else in the column of that name."""
     return columns.get(name) or ColumnSource(name)
+
+
+def row_numbers(table: Table) -> pd.Series:
+    """Return the number of each row, counted from 1, as ids."""
+    return pd.Series(range(1, len(table) + 1)).astype("str")
 
 
 def locate(tables: Iterable[Table], row: int) -> str:

@@ -164,6 +164,13 @@ def _load(folder: Path, settings: StudySettings) -> Study:
 
 
 def _answer_sources(settings: StudySettings) -> list[AnswerSource]:
+    for file in (spec.source for spec in settings.answers):
+        if settings.prompts and not file.path.exists():
+            raise StudyError(
+                f"{file.name}: there is no such file yet; `assay collect` asks a model with a prompt of the study, and its "
+                "--export writes the answers there",
+                kind="unreadable_file",
+            )
     return [answer_source(read_table(spec.source), spec) for spec in settings.answers]
 
 
@@ -171,7 +178,9 @@ def _items(settings: StudySettings, sources: Sequence[AnswerSource], exclusions:
     """Take the items from their own file, or from the answers where there is none."""
     spec = settings.items
     if spec.source is not None:
-        items = items_of_file(read_table(spec.source), spec.columns, spec.tags, exclusions, spec.leave_out)
+        items = items_of_file(
+            read_table(spec.source), spec.columns, spec.tags, exclusions, spec.leave_out, number_rows=spec.number_rows
+        )
     else:
         items = items_of_answers(
             [one.table for one in sources],

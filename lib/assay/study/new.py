@@ -1,13 +1,14 @@
-"""Making a study of one file of answers: its folder, its `study.toml`, and what was supposed on the way.
+"""Making a study of one file of answers or questions: its folder, its `study.toml`, and what was supposed on the way.
 
 The file is taken as it is, byte for byte. The study is made aside, loaded once as anyone else will load it, and only then
 put in its place, so that what is there works and nothing is half made.
 """
 
+import contextlib
 import re
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,13 +17,15 @@ from assay.rules.answers import Calibration
 from assay.study.columns import Table
 from assay.study.errors import StudyError, listed, nearest, shown
 from assay.study.guess import Asked, Guess, guess
-from assay.study.loading import find_studies, load_study
+from assay.study.loading import find_studies, load_study, read_items
 from assay.study.manifest import write_manifest
+from assay.study.questions import guess_questions
 from assay.study.reading import READERS, FileSource, read_table
+from assay.study.settings import read_settings
 from assay.study.spreadsheets import SEPARATORS
 from assay.study.study import Study
-from assay.study.written import study_toml
 from assay.study.tables import check_declared
+from assay.study.written import FIRST_PROMPT, first_prompt, questions_toml, study_toml
 
 RESERVED = ("answers", "grids", "notebooks", "policies", "records")
 """Folders of reports that a study's pages would get among."""
@@ -40,14 +43,14 @@ class NewStudy:
     Attributes
     ----------
     folder : Path
-    study : Study
-        As loaded once for a check.
+    study : Study or None
+        As loaded once for a check; None where there are no answers yet.
     said : tuple of (str, str)
         What was supposed, in words.
     """
 
     folder: Path
-    study: Study
+    study: Study | None
     said: tuple[tuple[str, str], ...]
 
 
@@ -83,33 +86,106 @@ def new_study(
     StudyError
         If the name is no name or taken, or the file cannot be read, guessed or loaded; nothing is left behind.
     """
+    with _making(name, file, asked or Asked(), title, encoding, delimiter, data) as making:
+        guessed = guess(making.table, making.asked)
+        if guessed.decimal != ".":
+            making.how["decimal"] = guessed.decimal
+        raw = making.keep("answers")
+        making.write("study.toml", study_toml(guessed, raw, making.how, title=making.title, source=making.table.name))
+        study = _loaded(making.folder, raw, making.table.name)
+        _refuse_unreadable(study, guessed, making.table.name)
+    return NewStudy(making.place, study, (*making.said, *guessed.said))
+
+
+def new_questions(
+    name: str,
+    file: str | Path,
+    asked: Asked | None = None,
+    *,
+    title: str = "",
+    encoding: str = "utf-8",
+    delimiter: str | None = None,
+    data: Path | None = None,
+) -> NewStudy:
+    """Make the folder of a study of a file with one row per labelled question, which no model has answered yet.
+
+    It gets a first prompt and names a file for the answers, which `assay collect --export` writes. Parameters and errors
+    are those of `new_study`; what is asked for must not be of answers.
+
+    Returns
+    -------
+    NewStudy
+        Without a `study`, which there is once there are answers.
+    """
+    with _making(name, file, asked or Asked(), title, encoding, delimiter, data) as making:
+        guessed = guess_questions(making.table, making.asked)
+        raw = making.keep("items")
+        making.write(
+            "study.toml", questions_toml(guessed, raw, making.how, title=making.title, source=making.table.name)
+        )
+        making.write(f"prompts/{FIRST_PROMPT}.toml", first_prompt(guessed.taxonomy))
+        with _naming_the_file(making.folder, raw, making.table.name):
+            read_items(read_settings(making.folder))
+    return NewStudy(making.place, None, (*making.said, *guessed.said))
+
+
+@dataclass(frozen=True)
+class _Making:
+    """A study that is being made aside, of a file that was read.
+
+    Attributes
+    ----------
+    folder, place : Path
+        Where it is made, and where it will be.
+    content : bytes
+        Of the file.
+    how : dict of str to str
+        What `study.toml` has to say of how the file is written.
+    """
+
+    folder: Path
+    place: Path
+    source: Path
+    content: bytes
+    table: Table
+    how: dict[str, str]
+    asked: Asked
+    title: str
+    said: tuple[tuple[str, str], ...]
+
+    def write(self, name: str, content: str | bytes) -> None:
+        """Write one of its files; an error names the folder that is wanted."""
+        with naming(self.place):
+            write_whole(self.folder / name, content.encode() if isinstance(content, str) else content)
+
+    def keep(self, stem: str) -> str:
+        """Take the file into the study, byte for byte; returns its path there."""
+        raw = f"raw/{stem}{self.source.suffix.casefold()}"
+        self.write(raw, self.content)
+        return raw
+
+
+@contextlib.contextmanager
+def _making(
+    name: str, file: str | Path, asked: Asked, title: str, encoding: str, delimiter: str | None, data: Path | None
+) -> Iterator[_Making]:
+    """Read the file and give a place aside; what is there is put in its place where the block ends well, else removed."""
     data = repository_root() / "data" if data is None else data
     _check_name(name, data)
-    _check_options(asked or Asked(), title, encoding, delimiter)
+    _check_options(asked, title, encoding, delimiter)
     source = Path(file)
     table, how = _read(source, encoding, delimiter)
-    guessed = guess(table, asked or Asked())
-    if guessed.decimal != ".":
-        how["decimal"] = guessed.decimal
-    raw = f"raw/answers{source.suffix.casefold()}"
-    content = source.read_bytes()
     aside = data / f".new-{secrets.token_hex(6)}"
+    folder, place = aside / name, data / name
+    said = _read_words(table, how)
     try:
-        folder = aside / name
-        with naming(data / name):
-            write_whole(folder / raw, content)
-            write_whole(
-                folder / "study.toml", study_toml(guessed, raw, how, title=title or name, source=table.name).encode()
-            )
-        study = _loaded(folder, raw, table.name)
-        _refuse_unreadable(study, guessed, table.name)
-        with naming(data / name):
+        yield _Making(folder, place, source, source.read_bytes(), table, how, asked, title or name, said)
+        with naming(place):
             write_manifest(folder)
             _check_name(name, data)
-            folder.rename(data / name)
+            folder.rename(place)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-    return NewStudy(data / name, study, (*_read_words(table, how), *guessed.said))
 
 
 def _check_name(name: str, data: Path) -> None:
@@ -152,9 +228,15 @@ def _check_options(asked: Asked, title: str, encoding: str, delimiter: str | Non
 
 
 def _loaded(folder: Path, raw: str, name: str) -> Study:
-    """Load the study that was made aside; its copy of the file will be gone, so messages call it by `name`."""
-    try:
+    with _naming_the_file(folder, raw, name):
         return load_study(folder)
+
+
+@contextlib.contextmanager
+def _naming_the_file(folder: Path, raw: str, name: str) -> Iterator[None]:
+    """Let an error call the file by `name`, and not its copy in the study that is made aside and will be gone."""
+    try:
+        yield
     except StudyError as error:
         raise StudyError(str(error).replace(f"{folder.name}/{raw}", name), kind=error.kind) from None
 

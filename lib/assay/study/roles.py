@@ -1,6 +1,6 @@
 """Which column of a table of answers serves which purpose: found by its name, or named by a person."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
 
@@ -95,11 +95,8 @@ class Roles:
                 return columns
         return {}
 
-    def refuse_missing(self, by_class: Mapping[str, str]) -> None:
-        """Raise `StudyError` for what a study cannot be without, naming all of it and what was looked for."""
-        wanted = ["label"]
-        wanted += [] if by_class else ["predicted"]
-        wanted += [] if by_class or self.has_number else ["confidence"]
+    def refuse_missing(self, wanted: Iterable[str], hint: str = "") -> None:
+        """Raise `StudyError` if some of the purposes have no column, naming all of them and what was looked for."""
         looked = "; ".join(
             f"none for the {word(role)} (looked for {', '.join(NAMES[role])}; --{role}-column names it)"
             for role in wanted
@@ -108,7 +105,8 @@ class Roles:
         if looked:
             known = listed(self.table.frame.columns, at_most=20)
             raise StudyError(
-                f"{self.table.name}: columns are missing: {looked}. Its columns are: {known}", kind="missing_column"
+                f"{self.table.name}: columns are missing: {looked}. Its columns are: {known}{hint}",
+                kind="missing_column",
             )
 
     def _found(self, role: str) -> str:

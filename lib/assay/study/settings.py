@@ -52,7 +52,7 @@ _KEYS = (
     "annotators", "prompts", "prevalence", "costs",
 )  # fmt: skip
 _HOW = ("encoding", "delimiter", "skip_rows", "decimal")
-_ITEMS = ("columns", "tags", "compare_within", "leave_out")
+_ITEMS = ("columns", "tags", "compare_within", "leave_out", "number_rows")
 _ANSWERS = ("calibration", "elicitation", "columns", "model", "prompt", "number_rows", "number_runs", "leave_out")
 _PREVALENCE_ROUNDING = 1e-6
 
@@ -72,6 +72,8 @@ class ItemsFile:
         The tag whose values are data sets of their own, that are never pooled; empty where there is none.
     leave_out : tuple of str
         Names of `ITEM_COLUMNS` that no column is looked for: one that is called so holds something else.
+    number_rows : bool
+        Whether the id of an item is the number of its row in `source`, counted from 1.
     """
 
     source: FileSource | None = None
@@ -79,6 +81,7 @@ class ItemsFile:
     tags: Mapping[str, ColumnSource] = field(default_factory=dict)
     compare_within: str = ""
     leave_out: tuple[str, ...] = ()
+    number_rows: bool = False
 
 
 @dataclass(frozen=True)
@@ -242,7 +245,12 @@ def _items_file(fields: Fields, folder: Path) -> ItemsFile:
     within = fields.text("compare_within", "")
     if within and within not in tags:
         raise StudyError(f"{fields.where}.compare_within: {shown(within)} is not a tag (the tags are {listed(tags)})")
-    return ItemsFile(source, columns, tags, within, names_left_out(fields, ("text",), columns))
+    numbered = _flag(fields, "number_rows")
+    if numbered and source is None:
+        raise StudyError(f"{fields.where}.number_rows is for items in a file of their own")
+    if numbered and "item_id" in columns:
+        raise StudyError(f"{fields.where}.number_rows: the item id is named as a column, too")
+    return ItemsFile(source, columns, tags, within, names_left_out(fields, ("text",), columns), numbered)
 
 
 def _answers_file(fields: Fields, folder: Path) -> AnswersFile:

@@ -11,6 +11,7 @@ from assay_test_server import Step, completed, refused
 
 from assay.ask import choosing, commands
 from assay.ask.commands import CommandError
+from assay.ask.database import StoreError
 from assay.ask.local import missing_extra
 from assay.ask.request import Patience, Settings
 from assay.files import OutputError
@@ -102,6 +103,75 @@ def test_a_study_none_of_whose_items_has_a_text_is_refused(small_study, texts, i
     with pytest.raises(CommandError, match=r"small: none of its items has a text to ask about; name the column"):
         commands.collect_answers("small", ["good"], model="m", dry_run=True)
     assert commands.lint(["good"], study="small") == 0
+
+
+def test_what_is_all_stored_is_summed_up_and_exported_without_a_key_or_a_server(
+    small_study, threaded_server, tmp_path, capsys
+):
+    assert collect(threaded_server([ANSWER]), tmp_path) == 0
+    capsys.readouterr()
+    given = {"model": "m", "store": tmp_path / "s.sqlite", "export": tmp_path / "a.parquet"}
+    assert commands.collect_answers("small", ["good"], **given) == 0
+    assert "6 asks: 6 were in the store, 0 asked" in capsys.readouterr().out
+    assert len(pd.read_parquet(tmp_path / "a.parquet")) == 12
+    with pytest.raises(CommandError, match="OPENAI_API_KEY is not set"):
+        commands.collect_answers("small", ["good"], **given, run=1)
+
+
+def test_answers_may_be_exported_to_where_the_study_keeps_them_again_and_again(
+    small_study, threaded_server, tmp_path, capsys
+):
+    running = threaded_server([ANSWER])
+    assert collect(running, tmp_path, limit=2) == 0
+    assert "the study has no answers yet: --export data/small/not-there-yet.parquet makes these its own" in (
+        capsys.readouterr().out
+    )
+    own = small_study / "not-there-yet.parquet"
+    assert collect(running, tmp_path, limit=2, export=own) == 0
+    assert len(pd.read_parquet(own)) == 4
+    assert collect(running, tmp_path, export=own) == 0
+    assert len(pd.read_parquet(own)) == 12
+    assert "has no answers yet" not in capsys.readouterr().out
+
+
+def test_answers_that_the_store_does_not_have_are_not_overwritten_and_nothing_is_asked(
+    small_study, threaded_server, tmp_path
+):
+    running = threaded_server([ANSWER])
+    own, other = small_study / "not-there-yet.parquet", tmp_path / "other.sqlite"
+    assert collect(running, tmp_path, export=own) == 0
+    before = own.read_bytes()
+    for dry_run in (True, False):
+        with pytest.raises(StoreError, match=r"holds 6 answers that the store does not have, which would be lost"):
+            collect(running, tmp_path, store=other, export=own, dry_run=dry_run)
+    pd.DataFrame({"item_id": ["i1"], "label": ["a"]}).to_parquet(own)
+    with pytest.raises(StoreError, match=r"not-there-yet\.parquet: is no export, and would be overwritten"):
+        collect(running, tmp_path, run=1, export=own)
+    own.write_text("by hand")
+    with pytest.raises(StoreError, match=r"not-there-yet\.parquet: is no export, and would be overwritten"):
+        collect(running, tmp_path, run=1, export=own)
+    assert (len(running.requests), own.read_text()) == (6, "by hand")
+    own.write_bytes(before)
+    assert collect(running, tmp_path, run=1, export=own) == 0
+    assert len(pd.read_parquet(own)) == 24
+
+
+def test_votes_in_an_export_do_not_keep_it_from_being_made_anew(small_study, threaded_server, tmp_path):
+    prompt = small_study / "good.toml"
+    prompt.write_text(prompt.read_text() + "[sampling]\ntemperature = 1\nn = 3\n")
+    own = small_study / "not-there-yet.parquet"
+    for _ in range(2):
+        assert collect(threaded_server([ANSWER]), tmp_path, export=own) == 0
+    assert set(pd.read_parquet(own)["elicitation"]) == {"verbal", "token", "vote"}
+
+
+def test_answers_that_are_read_for_the_items_are_not_overwritten(small_study, threaded_server, tmp_path):
+    carry_the_items(small_study, ["one", "two"])
+    settings = (small_study / "study.toml").read_text()
+    pd.read_csv(small_study / "answers.csv").to_parquet(small_study / "answers.parquet")
+    (small_study / "study.toml").write_text(settings.replace("answers.csv", "answers.parquet"))
+    with pytest.raises(OutputError, match=r"--export would overwrite data/small/answers\.parquet, which is read here"):
+        collect(threaded_server([ANSWER]), tmp_path, export=small_study / "answers.parquet")
 
 
 def test_what_is_left_is_a_failure(small_study, threaded_server, tmp_path, capsys):
