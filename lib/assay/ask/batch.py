@@ -7,7 +7,7 @@ well; results are taken in whatever order they come; and an ask of which nothing
 import hashlib
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,7 +20,7 @@ from assay.ask.batch_files import custom_id, endpoint
 from assay.ask.claims import claim_for_batch
 from assay.ask.client import Connection
 from assay.ask.faults import fault_of
-from assay.ask.request import Ask
+from assay.ask.request import Ask, AskKey
 from assay.ask.store import Store
 
 ENDED: Final = frozenset({"completed", "failed", "expired", "cancelled"})
@@ -90,11 +90,11 @@ async def submit(connection: Connection, store: Store, path: Path, asks: Sequenc
     BatchError
         If the provider does not take it.
     """
-    by_id = {custom_id(ask): ask.key for ask in asks}
-    names = [json.loads(line)["custom_id"] for line in path.read_bytes().splitlines()]
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    content = path.read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    keys = _keys(path, content, asks)
     try:
-        batch = await _submitted(connection, store, digest)
+        batch = (await _submitted(connection, store, [digest])).get(digest)
         if batch is None:
             with path.open("rb") as file:
                 uploaded = await connection.client.files.create(file=file, purpose="batch")
@@ -106,14 +106,47 @@ async def submit(connection: Connection, store: Store, path: Path, asks: Sequenc
             )
     except openai.OpenAIError as error:
         raise BatchError(f"{path.name} was not submitted: {fault_of(error).message}") from None
-    claim_for_batch(store, [by_id[name] for name in names if name in by_id], batch.id)
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    with store.transaction() as cursor:
-        cursor.execute(
-            "INSERT INTO batches VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (batch.id, path.name, len(names), batch.status, now),
-        )
+    _note(store, batch, path, keys)
     return batch.id
+
+
+async def reclaim(connection: Connection, store: Store, folder: Path, asks: Sequence[Ask]) -> list[str]:
+    """Find the batches that were made of files in a folder and are not noted, since a kill came between.
+
+    Their asks are marked as waiting. Whatever is asked for now, they must not be submitted a second time.
+
+    Parameters
+    ----------
+    connection : Connection
+    store : Store
+    folder : Path
+        Where `write_batches` wrote; it need not be there.
+    asks : sequence of Ask
+        All that the files may hold, whatever limit is set now.
+
+    Returns
+    -------
+    list of str
+        The provider's ids of the batches.
+
+    Raises
+    ------
+    BatchError
+        If the provider does not say which batches there are, or one that is found holds other asks.
+    """
+    noted = {name for (name,) in store.read("SELECT file FROM batches")}
+    files = {path: path.read_bytes() for path in sorted(folder.glob("batch-*.jsonl")) if path.name not in noted}
+    if not files:
+        return []
+    digests = {hashlib.sha256(content).hexdigest(): path for path, content in files.items()}
+    try:
+        found = await _submitted(connection, store, digests)
+    except openai.OpenAIError as error:
+        raise BatchError(f"the provider does not list its batches: {fault_of(error).message}") from None
+    for digest, batch in found.items():
+        path = digests[digest]
+        _note(store, batch, path, _keys(path, files[path], asks, batch.id))
+    return [batch.id for batch in found.values()]
 
 
 def open_batches(store: Store) -> list[str]:
@@ -161,23 +194,50 @@ async def fetch(connection: Connection, batch: str) -> list[bytes]:
     return lines
 
 
-async def _submitted(connection: Connection, store: Store, digest: str) -> Batch | None:
-    """Find the batch that was made of a file and whose results are not in: a kill may have kept it from being noted.
+def _keys(path: Path, content: bytes, asks: Sequence[Ask], batch: str = "") -> list[AskKey]:
+    """Return the keys of the asks in a file of requests."""
+    by_id = {custom_id(ask): ask.key for ask in asks}
+    names = [json.loads(line)["custom_id"] for line in content.splitlines()]
+    others = sum(name not in by_id for name in names)
+    if others:
+        submitted = f" was submitted as {batch} before a kill, and" if batch else ""
+        raise BatchError(
+            f"{path.name}{submitted} holds {others:,} asks of another prompt, model or run; call with those first"
+        )
+    return [by_id[name] for name in names]
 
-    Providers list the newest first. The search ends with a page on which no batch is new to it and recent enough.
+
+def _note(store: Store, batch: Batch, path: Path, keys: Sequence[AskKey]) -> None:
+    """Mark the asks of a batch as waiting, and note the batch."""
+    claim_for_batch(store, keys, batch.id)
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    with store.transaction() as cursor:
+        cursor.execute(
+            "INSERT INTO batches VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (batch.id, path.name, len(keys), batch.status, now),
+        )
+
+
+async def _submitted(connection: Connection, store: Store, digests: Collection[str]) -> dict[str, Batch]:
+    """Find the batches that were made of files, by digest, and whose results are not in.
+
+    Providers list the newest first. The search ends when all are found, or with a page on which no batch is new to it
+    and recent enough.
     """
     over = {identity for (identity,) in store.read("SELECT id FROM batches WHERE state = 'ingested'")}
     oldest = time.time() - _KEPT_S
     seen: set[str] = set()
+    found: dict[str, Batch] = {}
     first = await connection.client.batches.list(limit=_PAGE)
     async for page in first.iter_pages():
         # A server that is only compatible may not say when a batch was made, or give the same page for ever.
         recent = [one for one in page.data if one.id not in seen and (one.created_at or oldest) >= oldest]
         for batch in recent:
             alive = batch.status == "completed" or batch.status not in (*ENDED, "cancelling")
-            if alive and batch.id not in over and (batch.metadata or {}).get("assay_file") == digest:
-                return batch
-        if not recent:
-            return None
+            digest = (batch.metadata or {}).get("assay_file", "")
+            if alive and batch.id not in over and digest in digests:
+                found.setdefault(digest, batch)
+        if not recent or len(found) == len(digests):
+            break
         seen |= {one.id for one in page.data}
-    return None
+    return found

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from assay.ask.batch import fetch, open_batches, poll, submit
+from assay.ask.batch import fetch, open_batches, poll, reclaim, submit
 from assay.ask.batch_files import read_lines, unasked, write_batches
 from assay.ask.batch_results import ingest, take_results
 from assay.ask.budget import affordable, cost_limit, reached
@@ -216,6 +216,10 @@ class _Visit:
 
     async def _send(self, folder: Path) -> None:
         source = self.chosen.source
+        everything = self.chosen.asks(self.asks[0].model, every_item=True)
+        for batch in await reclaim(self.connection, self.store, folder, everything):
+            print(f"{batch}: submitted before, and found again")
+            self.waiting += 1
         granted, _ = _affordable(self.store, self.chosen, self.asks, "submitted")
         for path in write_batches(
             self.store,

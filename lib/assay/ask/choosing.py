@@ -57,9 +57,11 @@ class Choice:
     store: Path
     files: Sequence[Path]
 
-    def asks(self, model: str, settings: Settings = DEFAULT_SETTINGS) -> list[Ask]:
-        """Put what was chosen to a model."""
-        return make_asks(self.items, self.prompts, model, run=self.run, settings=settings)
+    def asks(self, model: str, settings: Settings = DEFAULT_SETTINGS, *, every_item: bool = False) -> list[Ask]:
+        """Put what was chosen to a model, or every item of the source."""
+        return make_asks(
+            self.source.items if every_item else self.items, self.prompts, model, run=self.run, settings=settings
+        )
 
 
 def choose(

@@ -535,3 +535,50 @@ def test_files_are_written_without_a_key_for_the_provider_that_would_be_asked(
 def test_a_limit_below_one_item_is_refused(small_study):
     with pytest.raises(CommandError, match="--limit must be at least 1, got 0"):
         batch_answers("small", ["good"], model="m", limit=0)
+
+
+def forget(store):
+    """Leave a store as a kill does that comes after the provider took a batch and before that was noted."""
+    with Store(store) as opened, opened.transaction() as cursor:
+        cursor.execute("DELETE FROM batches")
+        cursor.execute("DELETE FROM claims")
+
+
+@pytest.mark.parametrize("changed", [["--limit", "2"], ["--max-cost", "0.0014", "--prices", "prices.json"], []])
+def test_what_was_submitted_before_a_kill_is_not_submitted_again_whatever_the_limit_is_now(
+    changed, command, tmp_path, capsys
+):
+    provider, words = command
+    (tmp_path / "prices.json").write_text(PRICES)
+    assert main(words) == 1
+    forget(tmp_path / "s.sqlite")
+    capsys.readouterr()
+    assert main([*words, *changed]) == 1
+    assert "b0: submitted before, and found again" in capsys.readouterr().out
+    assert (provider.uploads, len(provider.batches)) == (1, 1)
+    assert main(words) == 1
+    assert "b0: validating" in capsys.readouterr().out
+    assert (provider.uploads, len(provider.batches)) == (1, 1)
+    provider.end("completed", [result_of(name) for name in uploaded(provider, "f1")])
+    assert main(words) == 0
+
+
+def test_what_was_submitted_before_a_kill_for_another_run_is_to_be_taken_in_first(command, tmp_path, capsys):
+    provider, words = command
+    assert main(words) == 1
+    forget(tmp_path / "s.sqlite")
+    assert main([*words, "--run", "1"]) == 1
+    said = "was submitted as b0 before a kill, and holds 6 asks of another prompt, model or run; call with those first"
+    assert said in capsys.readouterr().err
+    assert (provider.uploads, len(provider.batches)) == (1, 1)
+    assert main(words) == 1
+    assert main([*words, "--run", "1"]) == 1
+    assert (provider.uploads, len(provider.batches)) == (2, 2)
+
+
+def test_files_that_were_written_and_not_submitted_hinder_nothing(command, tmp_path):
+    provider, words = command
+    assert main([*words, "--write-only", "--limit", "3"]) == 0
+    (tmp_path / "batches" / "batch-of-somebody.jsonl").write_bytes(b"\xff no JSON")
+    assert main(words) == 1
+    assert len(uploaded(provider, "f1")) == 6
