@@ -89,13 +89,12 @@ def _new(given: argparse.Namespace) -> int:
     from assay.rules import Gate
     from assay.rules.answers import Calibration, Elicitation
     from assay.study.guess import Asked
-    from assay.study.new import new_questions, new_study
+    from assay.study.new import new_study
     from assay.study.written import ANSWERS, FIRST_PROMPT
 
     refuse_keys({"title": given.title, "model": given.model, "prompt": given.prompt})
     columns = {role: getattr(given, f"{role.replace('_id', '')}_column") for role in _COLUMNS}
-    make = new_questions if given.questions else new_study
-    made = make(
+    made = new_study(
         given.study,
         given.file,
         Asked(
@@ -109,6 +108,7 @@ def _new(given: argparse.Namespace) -> int:
             calibration=Calibration(given.calibration) if given.calibration else None,
             elicitation=Elicitation(given.elicitation) if given.elicitation else None,
         ),
+        questions=given.questions,
         title=given.title,
         encoding=given.encoding,
         delimiter=given.delimiter,

@@ -36,6 +36,10 @@ _HALF_A_PAIR = re.compile("[\ud800-\udfff]")
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 
 
+Said = tuple[tuple[str, str], ...]
+"""What was supposed on the way, each with what it is about."""
+
+
 @dataclass(frozen=True)
 class NewStudy:
     """A study that was made.
@@ -51,7 +55,7 @@ class NewStudy:
 
     folder: Path
     study: Study | None
-    said: tuple[tuple[str, str], ...]
+    said: Said
 
 
 def new_study(
@@ -59,12 +63,13 @@ def new_study(
     file: str | Path,
     asked: Asked | None = None,
     *,
+    questions: bool = False,
     title: str = "",
     encoding: str = "utf-8",
     delimiter: str | None = None,
     data: Path | None = None,
 ) -> NewStudy:
-    """Make the folder of a study of a file with one row per answer.
+    """Make the folder of a study of a file with one row per answer, or per question that no model has answered yet.
 
     Parameters
     ----------
@@ -74,6 +79,9 @@ def new_study(
         CSV, JSON Lines or parquet; not changed.
     asked : Asked, optional
         What is known and need not be guessed.
+    questions : bool
+        Whether the file holds labelled questions without answers. The study then gets a first prompt, and names a file for
+        the answers, which `assay collect --export` writes.
     title : str
         The name by default.
     encoding, delimiter : str
@@ -86,47 +94,24 @@ def new_study(
     StudyError
         If the name is no name or taken, or the file cannot be read, guessed or loaded; nothing is left behind.
     """
-    with _making(name, file, asked or Asked(), title, encoding, delimiter, data) as making:
-        guessed = guess(making.table, making.asked)
-        if guessed.decimal != ".":
-            making.how["decimal"] = guessed.decimal
-        raw = making.keep("answers")
-        making.write("study.toml", study_toml(guessed, raw, making.how, title=making.title, source=making.table.name))
-        study = _loaded(making.folder, raw, making.table.name)
-        _refuse_unreadable(study, guessed, making.table.name)
-    return NewStudy(making.place, study, (*making.said, *guessed.said))
-
-
-def new_questions(
-    name: str,
-    file: str | Path,
-    asked: Asked | None = None,
-    *,
-    title: str = "",
-    encoding: str = "utf-8",
-    delimiter: str | None = None,
-    data: Path | None = None,
-) -> NewStudy:
-    """Make the folder of a study of a file with one row per labelled question, which no model has answered yet.
-
-    It gets a first prompt and names a file for the answers, which `assay collect --export` writes. Parameters and errors
-    are those of `new_study`; what is asked for must not be of answers.
-
-    Returns
-    -------
-    NewStudy
-        Without a `study`, which there is once there are answers.
-    """
-    with _making(name, file, asked or Asked(), title, encoding, delimiter, data) as making:
-        guessed = guess_questions(making.table, making.asked)
-        raw = making.keep("items")
-        making.write(
-            "study.toml", questions_toml(guessed, raw, making.how, title=making.title, source=making.table.name)
-        )
-        making.write(f"prompts/{FIRST_PROMPT}.toml", first_prompt(guessed.taxonomy))
-        with _naming_the_file(making.folder, raw, making.table.name):
-            read_items(read_settings(making.folder))
-    return NewStudy(making.place, None, (*making.said, *guessed.said))
+    data = repository_root() / "data" if data is None else data
+    _check_name(name, data)
+    _check_options(asked or Asked(), title, encoding, delimiter)
+    source = Path(file)
+    table, how = _read(source, encoding, delimiter)
+    aside = data / f".new-{secrets.token_hex(6)}"
+    making = _Making(
+        aside / name, data / name, source, source.read_bytes(), table, how, asked or Asked(), title or name
+    )
+    try:
+        study, guessed = _of_questions(making) if questions else _of_answers(making)
+        with naming(making.place):
+            write_manifest(making.folder)
+            _check_name(name, data)
+            making.folder.rename(making.place)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+    return NewStudy(making.place, study, (*_read_words(table, how), *guessed))
 
 
 @dataclass(frozen=True)
@@ -151,7 +136,6 @@ class _Making:
     how: dict[str, str]
     asked: Asked
     title: str
-    said: tuple[tuple[str, str], ...]
 
     def write(self, name: str, content: str | bytes) -> None:
         """Write one of its files; an error names the folder that is wanted."""
@@ -164,28 +148,39 @@ class _Making:
         self.write(raw, self.content)
         return raw
 
+    @contextlib.contextmanager
+    def naming_the_file(self, raw: str) -> Iterator[None]:
+        """Let an error call the file by its name, and not its copy in the study that is made aside and will be gone."""
+        try:
+            yield
+        except StudyError as error:
+            raise StudyError(
+                str(error).replace(f"{self.folder.name}/{raw}", self.table.name), kind=error.kind
+            ) from None
 
-@contextlib.contextmanager
-def _making(
-    name: str, file: str | Path, asked: Asked, title: str, encoding: str, delimiter: str | None, data: Path | None
-) -> Iterator[_Making]:
-    """Read the file and give a place aside; what is there is put in its place where the block ends well, else removed."""
-    data = repository_root() / "data" if data is None else data
-    _check_name(name, data)
-    _check_options(asked, title, encoding, delimiter)
-    source = Path(file)
-    table, how = _read(source, encoding, delimiter)
-    aside = data / f".new-{secrets.token_hex(6)}"
-    folder, place = aside / name, data / name
-    said = _read_words(table, how)
-    try:
-        yield _Making(folder, place, source, source.read_bytes(), table, how, asked, title or name, said)
-        with naming(place):
-            write_manifest(folder)
-            _check_name(name, data)
-            folder.rename(place)
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
+
+def _of_answers(making: _Making) -> tuple[Study, Said]:
+    """Write the files of a study of answers; returns it, and what was supposed."""
+    guessed = guess(making.table, making.asked)
+    if guessed.decimal != ".":
+        making.how["decimal"] = guessed.decimal
+    raw = making.keep("answers")
+    making.write("study.toml", study_toml(guessed, raw, making.how, title=making.title, source=making.table.name))
+    with making.naming_the_file(raw):
+        study = load_study(making.folder)
+    _refuse_unreadable(study, guessed, making.table.name)
+    return study, guessed.said
+
+
+def _of_questions(making: _Making) -> tuple[None, Said]:
+    """Write the files of a study of questions, its first prompt among them; returns what was supposed."""
+    guessed = guess_questions(making.table, making.asked)
+    raw = making.keep("items")
+    making.write("study.toml", questions_toml(guessed, raw, making.how, title=making.title, source=making.table.name))
+    making.write(f"prompts/{FIRST_PROMPT}.toml", first_prompt(guessed.taxonomy))
+    with making.naming_the_file(raw):
+        read_items(read_settings(making.folder))
+    return None, guessed.said
 
 
 def _check_name(name: str, data: Path) -> None:
@@ -227,20 +222,6 @@ def _check_options(asked: Asked, title: str, encoding: str, delimiter: str | Non
         )
 
 
-def _loaded(folder: Path, raw: str, name: str) -> Study:
-    with _naming_the_file(folder, raw, name):
-        return load_study(folder)
-
-
-@contextlib.contextmanager
-def _naming_the_file(folder: Path, raw: str, name: str) -> Iterator[None]:
-    """Let an error call the file by `name`, and not its copy in the study that is made aside and will be gone."""
-    try:
-        yield
-    except StudyError as error:
-        raise StudyError(str(error).replace(f"{folder.name}/{raw}", name), kind=error.kind) from None
-
-
 def _read(source: Path, encoding: str, delimiter: str | None) -> tuple[Table, dict[str, str]]:
     """Read the file; returns it with what `study.toml` has to say about how it is written."""
     if source.suffix.casefold() not in READERS:
@@ -270,6 +251,6 @@ def _delimited(delimiter: str | None) -> dict[str, str]:
     return {} if delimiter is None else {"delimiter": delimiter}
 
 
-def _read_words(table: Table, how: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+def _read_words(table: Table, how: Mapping[str, str]) -> Said:
     written = "".join(f", {key} {shown(value)}" for key, value in how.items())
     return ((table.name, f"{len(table):,} rows, {len(table.frame.columns):,} columns{written}"),)

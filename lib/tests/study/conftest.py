@@ -63,3 +63,12 @@ def study_folder(tmp_path: Path) -> Callable[..., Path]:
         return folder
 
     return write
+
+
+@pytest.fixture
+def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a repository without studies; returns its data folder."""
+    for folder in ("notebooks", "lib/assay", "data"):
+        (tmp_path / folder).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path / "data"

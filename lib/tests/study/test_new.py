@@ -12,10 +12,10 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from assay_test_tables import left, write_table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,38 +34,13 @@ PLAIN = {
 }
 
 
-@pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a repository without studies; returns its data folder."""
-    for folder in ("notebooks", "lib/assay", "data"):
-        (tmp_path / folder).mkdir(parents=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "data"
-
-
-def write(columns: dict[str, list], name: str = "answers.csv", **how: object) -> Path:
-    path = Path(name)
-    frame = pd.DataFrame(columns)
-    if name.endswith(".csv"):
-        frame.to_csv(path, index=False, **how)
-    elif name.endswith(".jsonl"):
-        path.write_text("".join(json.dumps(row) + "\n" for row in frame.to_dict("records")))
-    else:
-        frame.to_parquet(path)
-    return path
-
-
 def repeated(columns: dict[str, list], times: int) -> dict[str, list]:
     return {name: values * times for name, values in columns.items()}
 
 
-def left(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
 @pytest.mark.parametrize("name", ["answers.csv", "answers.jsonl", "answers.parquet", "ANSWERS.CSV"])
 def test_three_columns_are_enough(data, name):
-    path = write(PLAIN, name) if name != "ANSWERS.CSV" else write(PLAIN).rename(name)
+    path = write_table(PLAIN, name) if name != "ANSWERS.CSV" else write_table(PLAIN).rename(name)
     made = new_study("mine", path)
     study = load_study("mine")
     assert made.folder == data / "mine"
@@ -78,7 +53,7 @@ def test_three_columns_are_enough(data, name):
 
 
 def test_the_file_is_kept_byte_for_byte(data):
-    path = write(PLAIN)
+    path = write_table(PLAIN)
     assert (new_study("mine", path).folder / "raw" / "answers.csv").read_bytes() == path.read_bytes()
 
 
@@ -139,7 +114,7 @@ def test_any_title_and_column_name_survives_in_study_toml(title, names):
 @pytest.mark.parametrize("kind", [int, bool, float])
 def test_labels_may_be_numbers_or_true_and_false(data, kind):
     values = [kind(one) for one in (1, 0, 1, 0)]
-    path = write({"label": values, "predicted": values, "confidence": [0.5] * 4}, "answers.jsonl")
+    path = write_table({"label": values, "predicted": values, "confidence": [0.5] * 4}, "answers.jsonl")
     study = new_study("mine", path).study
     assert study.taxonomy.names == (("false", "true") if kind is bool else ("0", "1"))
     assert study.answers["correct"].all()
@@ -181,16 +156,16 @@ COMPOSED, APART = (unicodedata.normalize(form, "été") for form in ("NFC", "NFD
 @pytest.mark.parametrize(("label", "predicted"), [(COMPOSED, APART), (APART, COMPOSED), (APART, APART)])
 def test_a_letter_in_one_piece_or_in_two_is_one_letter(data, label, predicted):
     columns = {"label": [label, COMPOSED, "hiver"], "predicted": [predicted] * 3, "confidence": [0.5] * 3}
-    study = new_study("mine", write(columns), Asked(dangerous=(APART,))).study
+    study = new_study("mine", write_table(columns), Asked(dangerous=(APART,))).study
     assert study.taxonomy.names == ("hiver", COMPOSED)
     assert study.answers["correct"].tolist() == [True, True, False]
     shares = {"label": [label, "hiver"], f"p_{predicted}": [0.9, 0.2], "p_hiver": [0.1, 0.8]}
-    assert new_study("shares", write(shares)).study.answers["correct"].all()
+    assert new_study("shares", write_table(shares)).study.answers["correct"].all()
 
 
 def test_a_study_may_be_written_in_either_form(data):
     columns = {"label": [APART, "hiver"], "predicted": [COMPOSED, "hiver"], "confidence": [0.5, 0.6]}
-    made = new_study("mine", write(columns))
+    made = new_study("mine", write_table(columns))
     path = made.folder / "study.toml"
     path.write_text(path.read_text().replace(COMPOSED, APART) + f'[prevalence]\n"{APART}" = 0.4\nhiver = 0.6\n')
     study = load_study(made.folder)
@@ -200,7 +175,7 @@ def test_a_study_may_be_written_in_either_form(data):
 
 @pytest.mark.parametrize("alike", ["\uff52ed", "r\u200bed", "R\uff25D"])
 def test_classes_that_look_alike_are_told_apart_in_words(data, alike):
-    made = new_study("mine", write(PLAIN | {"predicted": ["red", alike, "red", "blue"]}))
+    made = new_study("mine", write_table(PLAIN | {"predicted": ["red", alike, "red", "blue"]}))
     assert len(made.study.taxonomy.names) == 3
     words = [words for what, words in made.said if what == "look alike"]
     assert len(words) == 1
@@ -209,7 +184,7 @@ def test_classes_that_look_alike_are_told_apart_in_words(data, alike):
 
 
 def test_labels_and_predictions_in_two_spellings_are_refused(data):
-    path = write({"label": ["1.0", "0.0"], "predicted": ["1", "0"], "confidence": [0.5, 0.6]})
+    path = write_table({"label": ["1.0", "0.0"], "predicted": ["1", "0"], "confidence": [0.5, 0.6]})
     with pytest.raises(StudyError, match=r"no prediction in column 'predicted' is one of the labels \(0.0, 1.0\)"):
         new_study("mine", path)
     assert left(data) == []
@@ -225,7 +200,7 @@ def test_labels_and_predictions_in_two_spellings_are_refused(data):
     ],
 )
 def test_the_scale_is_told_from_the_numbers(data, confidence, scale):
-    made = new_study("mine", write(PLAIN | {"confidence": confidence}))
+    made = new_study("mine", write_table(PLAIN | {"confidence": confidence}))
     assert made.study.contract.scale == scale
     expected = [float(one.rstrip("%")) / (100 if "%" in one else scale) for one in confidence]
     assert made.study.answers["confidence"].tolist() == pytest.approx(expected)
@@ -233,7 +208,7 @@ def test_the_scale_is_told_from_the_numbers(data, confidence, scale):
 
 @pytest.mark.parametrize("confidence", [["0.5", "0.9", "0.8", "90"], ["1", "2", "300", "4"], ["-1", "-2", "0", "1"]])
 def test_a_scale_that_cannot_be_told_is_asked_for(data, confidence):
-    path = write(PLAIN | {"confidence": confidence})
+    path = write_table(PLAIN | {"confidence": confidence})
     with pytest.raises(StudyError, match="--scale 1 or --scale 100"):
         new_study("mine", path)
     assert left(data) == []
@@ -244,7 +219,7 @@ def test_a_scale_that_cannot_be_told_is_asked_for(data, confidence):
 def test_fractions_beside_numbers_to_a_hundred_are_asked_about(data, columns):
     numbers = ["0.9", "57", "88", "50"]
     cells = [json.dumps({"red": float(one), "blue": 0}) for one in numbers] if columns == ["probabilities"] else numbers
-    path = write({name: PLAIN[name] for name in ("label", "predicted")} | dict.fromkeys(columns, cells))
+    path = write_table({name: PLAIN[name] for name in ("label", "predicted")} | dict.fromkeys(columns, cells))
     with pytest.raises(
         StudyError, match=r"such as 0.9 \(.* stand beside such as 57 .* --scale 1 or --scale 100"
     ) as caught:
@@ -255,7 +230,7 @@ def test_fractions_beside_numbers_to_a_hundred_are_asked_about(data, columns):
 
 
 def test_a_percent_sign_settles_its_own_number_and_no_other(data):
-    made = new_study("mine", write(PLAIN | {"confidence": ["0.5%", "57", "88%", "50"]}))
+    made = new_study("mine", write_table(PLAIN | {"confidence": ["0.5%", "57", "88%", "50"]}))
     assert made.study.answers["confidence"].tolist() == pytest.approx([0.005, 0.57, 0.88, 0.5])
 
 
@@ -269,7 +244,7 @@ def test_a_percent_sign_settles_its_own_number_and_no_other(data):
     ],
 )
 def test_class_probabilities_are_written_as_a_confidence_may_be(data, cells, shares):
-    path = write({"label": ["red", "blue"], "p_red": cells, "p_blue": cells[::-1]})
+    path = write_table({"label": ["red", "blue"], "p_red": cells, "p_blue": cells[::-1]})
     answers = new_study("mine", path).study.answers
     assert answers["predicted"].tolist() == ["red", "blue"]
     assert answers["confidence"].tolist() == pytest.approx([shares[0]] * 2)
@@ -279,7 +254,7 @@ def test_class_probabilities_are_written_as_a_confidence_may_be(data, cells, sha
 def test_maps_may_go_to_a_hundred(data):
     maps = ['{"red": 60, "blue": 40}', '{"red": "90%", "blue": 10}', '{"red": 55, "blue": 45}', '{"blue": 100}']
     columns = {name: PLAIN[name] for name in ("label", "predicted")} | {"probs": maps}
-    assert new_study("mine", write(columns)).study.answers["confidence"].tolist() == [0.6, 0.9, 0.55, 1.0]
+    assert new_study("mine", write_table(columns)).study.answers["confidence"].tolist() == [0.6, 0.9, 0.55, 1.0]
 
 
 @pytest.mark.parametrize("cell", ["90%%", "%", "9/10", "1_0", "\u0665", "nan"])
@@ -289,12 +264,12 @@ def test_what_no_reader_takes_for_a_number_tells_no_scale(data, cell):
         {"p_red": [cell] * 4, "p_blue": [cell] * 4},
     ):
         with pytest.raises(StudyError, match=r"holds no numbers|none for the confidence"):
-            new_study("mine", write({"label": PLAIN["label"]} | columns))
+            new_study("mine", write_table({"label": PLAIN["label"]} | columns))
     assert left(data) == []
 
 
 def test_true_and_false_are_no_confidences(data):
-    path = write(PLAIN | {"confidence": [True, False, True, True]}, "answers.parquet")
+    path = write_table(PLAIN | {"confidence": [True, False, True, True]}, "answers.parquet")
     with pytest.raises(StudyError, match="column 'confidence': holds no numbers"):
         new_study("mine", path)
 
@@ -311,18 +286,18 @@ def test_a_table_of_which_no_answer_can_be_read_is_no_study(data, further, asked
     if "probs" in columns:
         del columns["confidence"]
     with pytest.raises(StudyError, match=message):
-        new_study("mine", write(columns), asked)
+        new_study("mine", write_table(columns), asked)
     assert left(data) == []
 
 
 def test_confidences_in_words_are_no_confidences(data):
     with pytest.raises(StudyError, match="column 'confidence': holds no numbers"):
-        new_study("mine", write(PLAIN | {"confidence": ["high", "low", "high", "low"]}))
+        new_study("mine", write_table(PLAIN | {"confidence": ["high", "low", "high", "low"]}))
 
 
 def test_what_cannot_be_found_is_named_with_what_was_looked_for(data):
     with pytest.raises(StudyError) as caught:
-        new_study("mine", write({"a": [1], "b": [2]}))
+        new_study("mine", write_table({"a": [1], "b": [2]}))
     for words in (
         "none for the label (looked for label, gold,",
         "--label-column",
@@ -346,7 +321,7 @@ def test_columns_are_known_by_their_usual_names(data):
         "Region": ["eu", "eu", "us", "us"],
         "is_correct": [1, 0, 1, 1],
     }
-    study = new_study("mine", write(columns)).study
+    study = new_study("mine", write_table(columns)).study
     assert study.items.to_dict("list") == {
         "item_id": ["t1", "t2"], "text": ["why?", "how?"], "label": ["a", "b"], "tag_Region": ["eu", "us"]
     }  # fmt: skip
@@ -356,24 +331,24 @@ def test_columns_are_known_by_their_usual_names(data):
 def test_a_column_named_by_a_person_goes_before_a_guess(data):
     columns = PLAIN | {"verdict": ["blue"] * 4, "human": ["blue", "red", "blue", "red"]}
     asked = Asked(columns={"label": "human", "predicted": "verdict"})
-    answers = new_study("mine", write(columns), asked).study.answers
+    answers = new_study("mine", write_table(columns), asked).study.answers
     assert answers["label"].tolist() == columns["human"]
     assert answers["predicted"].tolist() == columns["verdict"]
     with pytest.raises(StudyError, match=r"no column 'humans' for the label .did you mean 'human'"):
-        new_study("other", write(columns), Asked(columns={"label": "humans"}))
+        new_study("other", write_table(columns), Asked(columns={"label": "humans"}))
     with pytest.raises(StudyError, match="'human' was named for two purposes"):
-        new_study("other", write(columns), Asked(columns={"label": "human", "predicted": "human"}))
+        new_study("other", write_table(columns), Asked(columns={"label": "human", "predicted": "human"}))
 
 
 def test_an_id_whose_rows_disagree_is_no_item_id(data):
-    path = write(repeated(PLAIN, 3) | {"id": ["u1", "u1", "u2", "u2"] * 3})
+    path = write_table(repeated(PLAIN, 3) | {"id": ["u1", "u1", "u2", "u2"] * 3})
     made = new_study("mine", path)
     assert len(made.study.items) == 12
     assert any("its rows differ in label or text" in words for _, words in made.said)
 
 
 def test_repeated_answers_to_an_item_are_its_runs(data):
-    path = write(repeated(PLAIN, 3) | {"id": [1, 2, 3, 4] * 3})
+    path = write_table(repeated(PLAIN, 3) | {"id": [1, 2, 3, 4] * 3})
     study = new_study("mine", path).study
     assert len(study.items) == 4
     assert study.answers["run"].tolist() == [1] * 4 + [2] * 4 + [3] * 4
@@ -381,15 +356,15 @@ def test_repeated_answers_to_an_item_are_its_runs(data):
 
 def test_a_run_column_is_used_where_it_tells_answers_apart(data):
     ids = {"id": [1, 2, 3, 4] * 2}
-    good = new_study("good", write(repeated(PLAIN, 2) | ids | {"run": [7] * 4 + [9] * 4})).study
+    good = new_study("good", write_table(repeated(PLAIN, 2) | ids | {"run": [7] * 4 + [9] * 4})).study
     assert sorted(set(good.answers["run"])) == [7, 9]
-    words = new_study("words", write(repeated(PLAIN, 2) | ids | {"run": ["first"] * 4 + ["second"] * 4})).study
+    words = new_study("words", write_table(repeated(PLAIN, 2) | ids | {"run": ["first"] * 4 + ["second"] * 4})).study
     assert sorted(set(words.answers["run"])) == [1, 2]
 
 
 def test_without_ids_rows_of_one_text_are_one_item(data):
     texts = {"text": ["one", "two", "three", "four"] * 2}
-    made = new_study("mine", write(repeated(PLAIN, 2) | texts | {"model": ["m1"] * 4 + ["m2"] * 4}))
+    made = new_study("mine", write_table(repeated(PLAIN, 2) | texts | {"model": ["m1"] * 4 + ["m2"] * 4}))
     assert made.study.items["item_id"].tolist() == texts["text"][:4]
     assert made.study.series()["items"].tolist() == [4, 4]
 
@@ -397,71 +372,73 @@ def test_without_ids_rows_of_one_text_are_one_item(data):
 def test_a_column_called_prompt_that_holds_texts_is_the_text(data):
     columns = {name: [values[place % 4] for place in range(40)] for name, values in PLAIN.items()}
     prompts = [f"Please look at case {place} with care" for place in range(40)]
-    study = new_study("mine", write(columns | {"prompt": prompts})).study
+    study = new_study("mine", write_table(columns | {"prompt": prompts})).study
     assert study.items["text"].tolist() == prompts
     assert study.series()["prompt"].tolist() == ["unnamed"]
-    named = new_study("named", write(columns | {"prompt": ["L1", "L2"] * 20, "id": [place // 2 for place in range(40)]}
+    named = new_study("named", write_table(columns | {"prompt": ["L1", "L2"] * 20, "id": [place // 2 for place in range(40)]}
                                      | {"label": ["red"] * 40})).study  # fmt: skip
     assert named.series()["prompt"].tolist() == ["L1", "L2"]
 
 
 def test_a_column_of_probabilities_for_each_class_is_read(data):
     columns = {"truth": ["cat", "dog", "dog"], "prob_cat": ["0.7", "0.6", ""], "prob_dog": ["0.3", "0.4", "0.9"]}
-    made = new_study("mine", write(columns))
+    made = new_study("mine", write_table(columns))
     answers = made.study.answers
     assert answers["predicted"].tolist() == ["cat", "cat", "dog"]
     assert answers["confidence"].tolist() == [0.7, 0.6, 0.9]
     assert answers["alternatives"].tolist() == [{"dog": 0.3}, {"dog": 0.4}, None]
     assert answers["elicitation"].tolist() == ["token"] * 3
     # A confidence of its own is what was stated.
-    stated = new_study("stated", write(columns | {"predicted": ["cat", "cat", "dog"], "confidence": [0.1, 0.2, 0.3]}))
+    stated = new_study(
+        "stated", write_table(columns | {"predicted": ["cat", "cat", "dog"], "confidence": [0.1, 0.2, 0.3]})
+    )
     assert stated.study.answers["confidence"].tolist() == [0.1, 0.2, 0.3]
 
 
 def test_a_column_of_maps_is_read_as_probabilities(data):
     maps = ['{"red": 0.8, "blue": 0.2}', '{"red": 0.6, "blue": 0.4}', '{"red": 0.9}', '{"blue": 1}']
     columns = {name: PLAIN[name] for name in ("label", "predicted")} | {"probs": maps}
-    assert new_study("mine", write(columns)).study.answers["confidence"].tolist() == [0.8, 0.6, 0.9, 1.0]
+    assert new_study("mine", write_table(columns)).study.answers["confidence"].tolist() == [0.8, 0.6, 0.9, 1.0]
 
 
 def test_a_prediction_that_says_to_abstain_names_abstaining(data):
-    study = new_study("mine", write(PLAIN | {"predicted": ["red", "Unsure", "blue", "blue"]})).study
+    study = new_study("mine", write_table(PLAIN | {"predicted": ["red", "Unsure", "blue", "blue"]})).study
     assert study.taxonomy.abstain == "Unsure"
     assert study.taxonomy.names == ("blue", "red")
     labelled = PLAIN | {"label": ["red", "unsure", "red", "blue"], "predicted": ["red", "unsure", "red", "red"]}
-    assert new_study("labelled", write(labelled)).study.taxonomy.abstain == "abstain"
-    asked = new_study("asked", write(labelled), Asked(abstain="UNSURE")).study.taxonomy
+    assert new_study("labelled", write_table(labelled)).study.taxonomy.abstain == "abstain"
+    asked = new_study("asked", write_table(labelled), Asked(abstain="UNSURE")).study.taxonomy
     assert asked.abstain == "unsure"
     assert "unsure" in asked
 
 
 def test_predictions_no_item_is_labelled_with_are_classes_unless_they_are_prose(data):
-    some = new_study("some", write(PLAIN | {"predicted": ["red", "green", "red", "blue"]})).study
+    some = new_study("some", write_table(PLAIN | {"predicted": ["red", "green", "red", "blue"]})).study
     assert some.taxonomy.names == ("blue", "green", "red")
-    prose = new_study("prose", write(PLAIN | {"predicted": ["red", "well, " * 40, "red", "blue"]})).study
+    prose = new_study("prose", write_table(PLAIN | {"predicted": ["red", "well, " * 40, "red", "blue"]})).study
     assert prose.taxonomy.names == ("blue", "red")
     assert prose.answers["error"].dropna().tolist() == ["unknown_class"]
 
 
 def test_dangerous_classes_and_gates_are_what_a_policy_must_show(data):
     asked = Asked(dangerous=("RED",), gates=(Gate("accepted_accuracy", (), 0.8),))
-    gates = new_study("mine", write(PLAIN), asked).study.taxonomy.gates
+    gates = new_study("mine", write_table(PLAIN), asked).study.taxonomy.gates
     assert gates == (Gate("accepted_accuracy", (), 0.8), Gate("class_accuracy", ("red",), 0.95, 0.05))
     with pytest.raises(StudyError, match=r"'rad' is not a class .did you mean 'red'"):
-        new_study("other", write(PLAIN), Asked(dangerous=("rad",)))
+        new_study("other", write_table(PLAIN), Asked(dangerous=("rad",)))
 
 
 def test_where_the_confidence_comes_from_can_be_said(data):
-    classifier = new_study("one", write(PLAIN), Asked(calibration=Calibration.CLASSIFIER)).study
+    classifier = new_study("one", write_table(PLAIN), Asked(calibration=Calibration.CLASSIFIER)).study
     assert classifier.answers["calibration"].unique().tolist() == ["classifier"]
-    vote = new_study("two", write(PLAIN), Asked(elicitation=Elicitation.VOTE, constants={"model": "m"})).study
+    vote = new_study("two", write_table(PLAIN), Asked(elicitation=Elicitation.VOTE, constants={"model": "m"})).study
     assert vote.series()[["model", "elicitation"]].to_numpy().tolist() == [["m", "vote"]]
-    column = new_study("three", write(PLAIN | {"elicitation": ["vote", "token"] * 2})).study
+    column = new_study("three", write_table(PLAIN | {"elicitation": ["vote", "token"] * 2})).study
     assert sorted(column.answers["elicitation"].unique()) == ["token", "vote"]
 
 
 def test_a_semicolon_and_decimal_commas_are_found_out(data):
-    made = new_study("mine", write(PLAIN, sep=";", decimal=","))
+    made = new_study("mine", write_table(PLAIN, sep=";", decimal=","))
     assert made.study.answers["confidence"].tolist() == PLAIN["confidence"]
     assert any("delimiter ';'" in words for _, words in made.said)
 
@@ -469,11 +446,11 @@ def test_a_semicolon_and_decimal_commas_are_found_out(data):
 def test_texts_are_no_labels(data):
     columns = {"label": [f"case {n}" for n in range(40)], "predicted": ["case 1"] * 40, "confidence": [0.5] * 40}
     with pytest.raises(StudyError, match="40 different labels in 40 rows are no classes"):
-        new_study("mine", write(columns))
+        new_study("mine", write_table(columns))
 
 
 def test_rows_without_a_label_are_left_out_and_counted(data):
-    made = new_study("mine", write(PLAIN | {"label": ["red", None, "red", "blue"]}))
+    made = new_study("mine", write_table(PLAIN | {"label": ["red", None, "red", "blue"]}))
     assert len(made.study.items) == 3
     assert made.study.excluded["count"].sum() >= 1
     assert any("1 rows have none" in words for _, words in made.said)
@@ -501,7 +478,7 @@ BAD_NAMES = [
 @pytest.mark.parametrize("name", BAD_NAMES)
 def test_a_name_that_is_no_folder_of_its_own_is_refused(data, name):
     before = left(data.parent)
-    path = write(PLAIN)
+    path = write_table(PLAIN)
     with pytest.raises(StudyError, match=r"a study is named by|folder of reports"):
         new_study(name, path)
     assert left(data.parent) == sorted([*before, "answers.csv"])
@@ -516,11 +493,11 @@ def test_what_is_there_already_stays(data, there, monkeypatch, tmp_path_factory)
         (data / "mine").write_text("kept")
     else:
         other = tmp_path_factory.mktemp("other")
-        new_study("mine", write(PLAIN), data=other)
+        new_study("mine", write_table(PLAIN), data=other)
         monkeypatch.setenv("ASSAY_DATA", str(other))
     before = left(data)
     with pytest.raises(StudyError, match="there is a study 'mine' already"):
-        new_study("mine", write(PLAIN))
+        new_study("mine", write_table(PLAIN))
     assert left(data) == before
 
 
@@ -530,13 +507,13 @@ def test_nothing_is_left_of_a_study_that_could_not_be_made(data, monkeypatch):
 
     monkeypatch.setattr(assay.study.new, "write_whole", full)
     with pytest.raises(OSError, match="No space left"):
-        new_study("mine", write(PLAIN))
+        new_study("mine", write_table(PLAIN))
     assert left(data) == []
 
 
 def test_a_study_that_does_not_load_is_not_made(data):
     # The same item with two labels: an id that a person insists on.
-    path = write(repeated(PLAIN, 2) | {"who": ["u"] * 8})
+    path = write_table(repeated(PLAIN, 2) | {"who": ["u"] * 8})
     with pytest.raises(StudyError, match="has the label"):
         new_study("mine", path, Asked(columns={"item_id": "who"}))
     assert left(data) == []
@@ -551,6 +528,6 @@ def test_a_file_that_cannot_be_read_is_named(data, name):
 
 
 def test_an_empty_confidence_is_missing_and_never_zero(data):
-    answers = new_study("mine", write(PLAIN | {"confidence": [0.9, None, 0.5, 0.4]})).study.answers
+    answers = new_study("mine", write_table(PLAIN | {"confidence": [0.9, None, 0.5, 0.4]})).study.answers
     assert math.isnan(answers["confidence"][1])
     assert answers["error"].dropna().tolist() == ["missing_confidence"]

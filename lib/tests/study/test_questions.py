@@ -5,8 +5,8 @@ import re
 import tempfile
 from pathlib import Path
 
-import pandas as pd
 import pytest
+from assay_test_tables import left, write_table
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,35 +17,14 @@ from assay.rules import Gate, Taxonomy
 from assay.rules.answers import Calibration, Elicitation
 from assay.study import StudyError, load_study
 from assay.study.guess import Asked
-from assay.study.new import new_questions
+from assay.study.new import new_study
 from assay.study.written import FIRST_PROMPT, first_prompt
 
 PLAIN = {"question": ["why?", "how?", "when?", "who?"], "label": ["red", "blue", "red", "blue"]}
 
 
-@pytest.fixture
-def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Work in a repository without studies; returns its data folder."""
-    for folder in ("notebooks", "lib/assay", "data"):
-        (tmp_path / folder).mkdir(parents=True)
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "data"
-
-
-def write(columns: dict[str, list], name: str = "q.csv", **how: object) -> Path:
-    path = Path(name)
-    frame = pd.DataFrame(columns)
-    if name.endswith(".csv"):
-        frame.to_csv(path, index=False, **how)
-    elif name.endswith(".jsonl"):
-        path.write_text("".join(json.dumps(row) + "\n" for row in frame.to_dict("records")))
-    else:
-        frame.to_parquet(path)
-    return path
-
-
-def left(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
+def new_questions(name, file, asked=None, **more):
+    return new_study(name, file, asked, questions=True, **more)
 
 
 def said(made) -> str:
@@ -54,7 +33,7 @@ def said(made) -> str:
 
 @pytest.mark.parametrize("name", ["q.csv", "q.jsonl", "q.parquet"])
 def test_two_columns_are_enough(data, name):
-    made = new_questions("mine", write(PLAIN, name))
+    made = new_questions("mine", write_table(PLAIN, name))
     source = load_source("mine")
     assert (made.folder, made.study) == (data / "mine", None)
     assert source.items["item_id"].tolist() == ["1", "2", "3", "4"]
@@ -70,7 +49,11 @@ def test_two_columns_are_enough(data, name):
 def test_ids_tags_gates_and_the_delimiter_are_taken_over(data):
     columns = {"Ticket ID": ["a", "b", "c", "d"], **PLAIN, "site": ["N", "N", "S", "S"], "prediction": ["red"] * 4}
     made = new_questions(
-        "mine", write(columns, sep=";"), Asked(dangerous=("red",), abstain="Blue"), title="T", delimiter=";"
+        "mine",
+        write_table(columns, "q.csv", sep=";"),
+        Asked(dangerous=("red",), abstain="Blue"),
+        title="T",
+        delimiter=";",
     )
     source = load_source("mine")
     assert source.items[["item_id", "tag_site"]].to_numpy().tolist() == [["a", "N"], ["b", "N"], ["c", "S"], ["d", "S"]]
@@ -89,14 +72,14 @@ def test_ids_tags_gates_and_the_delimiter_are_taken_over(data):
     ],
 )
 def test_ids_are_taken_where_they_tell_the_questions_apart(data, ids, words):
-    made = new_questions("mine", write({"item_id": ids, **PLAIN}))
+    made = new_questions("mine", write_table({"item_id": ids, **PLAIN}, "q.csv"))
     assert words in said(made)
     assert load_source("mine").items["item_id"].tolist() == (ids if ids[-1] == "d" else ["1", "2", "3", "4"])
 
 
 def test_rows_without_a_label_or_a_text_and_texts_that_repeat_are_said(data):
     texts, labels = ["why?", None, "why?", "who?", "when?"], ["red", "blue", "blue", None, "red"]
-    made = new_questions("mine", write({"text": texts, "label": labels}))
+    made = new_questions("mine", write_table({"text": texts, "label": labels}, "q.csv"))
     assert "1 rows have none and are left out" in said(made)
     assert "text: column 'text'; 1 rows have none" in said(made)
     assert "repeated: 1 rows have the text of an earlier one: each counts as an item of its own" in said(made)
@@ -125,14 +108,14 @@ def test_rows_without_a_label_or_a_text_and_texts_that_repeat_are_said(data):
     ],
 )
 def test_what_is_no_table_of_questions_is_refused_and_leaves_nothing(data, columns, asked, message):
-    path = write(columns)
+    path = write_table(columns, "q.csv")
     with pytest.raises(StudyError, match=re.escape(message)):
         new_questions("mine", path, asked)
     assert left(data) == []
 
 
 def test_the_number_of_a_row_is_an_id_of_items_in_a_file_of_their_own_alone(data):
-    folder = new_questions("mine", write(PLAIN)).folder
+    folder = new_questions("mine", write_table(PLAIN, "q.csv")).folder
     settings = (folder / "study.toml").read_text()
     (folder / "study.toml").write_text(settings.replace('file = "raw/items.csv"\n', "", 1))
     with pytest.raises(StudyError, match=r"items\.number_rows is for items in a file of their own"):
@@ -146,7 +129,7 @@ def test_the_number_of_a_row_is_an_id_of_items_in_a_file_of_their_own_alone(data
 
 
 def test_the_first_prompt_of_a_study_has_nothing_that_the_lint_finds(data):
-    folder = new_questions("mine", write(PLAIN)).folder
+    folder = new_questions("mine", write_table(PLAIN, "q.csv")).folder
     prompt = folder / "prompts" / f"{FIRST_PROMPT}.toml"
     assert lint_prompt(prompt, load_source("mine")) == []
     assert parse_prompt(prompt.read_text()).name == FIRST_PROMPT
