@@ -61,7 +61,7 @@ def guess_questions(table: Table, asked: Asked) -> Questions:
     abstain = settle_abstain(roles, [], known, asked.abstain)
     taxonomy = inferred_taxonomy(known, pd.Series(dtype=object), table.name, abstain)
     say_look_alikes(roles, taxonomy)
-    ids = _ids(roles)
+    ids = _ids(roles, labels)
     tags = settle_tags(roles, ids, asked.tags)
     gates = settle_gates(roles, taxonomy, asked.gates, asked.dangerous)
     unused = [name for role, name in roles.columns.items() if role not in _ROLES]
@@ -84,14 +84,15 @@ def _of_answers(asked: Asked) -> Iterator[str]:
     yield from (f"--{name}" for name, value in values.items() if value is not None)
 
 
-def _ids(roles: Roles) -> pd.Series:
+def _ids(roles: Roles, labels: pd.Series) -> pd.Series:
     """Settle what tells the questions apart; returns the id of every row."""
     texts = roles.text("text")
-    absent = int((texts.fillna("").str.strip() == "").sum())
-    if absent == len(texts):
+    blank = texts.fillna("").str.strip() == ""
+    absent = int(blank.sum())
+    if (blank | labels.isna()).all():
         raise StudyError(
-            f"{roles.table.name}, column {shown(roles.columns['text'])}: there is no text to ask about; name its column with "
-            "--text-column",
+            f"{roles.table.name}, column {shown(roles.columns['text'])}: no row with a label has a text to ask about; name "
+            "its column with --text-column",
             kind="empty_file",
         )
     roles.say("text", f"column {shown(roles.columns['text'])}" + (f"; {absent:,} rows have none" if absent else ""))

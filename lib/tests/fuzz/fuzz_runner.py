@@ -70,4 +70,5 @@ def fuzz(target: str, seconds: int, findings: Path) -> Outcome:
     counts = re.findall(r"^#(\d+)\t|^Done (\d+) runs", said, flags=re.MULTILINE)
     saved = sorted(set(findings.iterdir()) - before)
     finding = saved[0] if saved else findings if done.returncode else None
+    said += f"\nexit code {done.returncode}\n"
     return Outcome(target, int("".join(counts[-1])) if counts else 0, finding, said)

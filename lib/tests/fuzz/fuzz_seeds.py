@@ -129,11 +129,10 @@ def _files(folder: Path, pattern: str) -> list[bytes]:
     return [path.read_bytes() for path in sorted(folder.glob(pattern))]
 
 
-def _tables() -> list[bytes]:
-    items = "item_id,text,label\n1,one,red\n2,two,blue\n"
-    answers = "item_id,predicted,confidence\n1,red,0.9\n2,mauve,1.00002\n"
+def _tables(*texts: str) -> list[bytes]:
+    """Write tables, given as CSV, in every way there is; the first byte says which."""
     found = []
-    for text in (items, answers):
+    for text in texts:
         frame = pd.read_csv(io.StringIO(text))
         stream = io.BytesIO()
         frame.to_parquet(stream)
@@ -202,7 +201,16 @@ _SEEDS: dict[str, Callable[[], list[bytes] | list[str]]] = {
     "taxonomy": lambda: list(TAXONOMIES),
     "prompt": lambda: [*(one.encode() for one in PROMPTS), *_files(DATA, "plant/prompts/*.toml")],
     "study": lambda: [*(one.encode() for one in STUDIES), *_files(DATA, "*/study.toml")],
-    "tables": _tables,
+    "tables": lambda: _tables(
+        "item_id,text,label\n1,one,red\n2,two,blue\n",
+        "item_id,predicted,confidence\n1,red,0.9\n2,mauve,1.00002\n",
+    ),
+    "new": lambda: _tables(
+        "label,predicted,confidence\nred,red,0.9\nblue,red,0.5\n",
+        "Ticket ID,question,Gold Label,site,run\na,why?,red,N,1\na,why?,red,N,2\nb,how?,,S,1\n",
+        "label,p_red,p_blue,elicitation,error,latency_s\nred,0.9,0.1,token,,1\nblue,60%,40%,vote,timeout,2.5\n",
+        'truth,probs,prompt\nred,"{""red"": 90, ""blue"": 10}",a long prompt that is text\nblue,"[[""red"", 5]]",b\n',
+    ),
     "policy": _policies,
     "routing_policy": _routing_policies,
     "evidence": _evidence,

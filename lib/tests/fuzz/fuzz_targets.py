@@ -18,6 +18,7 @@ import pandas as pd
 
 from assay.ask import FAULTS, read_body
 from assay.ask.prompts import PromptError, parse_prompt
+from assay.ask.source import load_source
 from assay.grid import GridError, read_grid
 from assay.rules import Taxonomy, TaxonomyError, apply_safety_rules
 from assay.rules.answers import Question
@@ -43,6 +44,7 @@ from assay.rules.sealed import seal
 from assay.study import StudyError, load_study
 from assay.study.columns import Table
 from assay.study.contract import ClassificationContract, TableContract
+from assay.study.new import new_study
 from assay.study.readings import Readings, read_columns, read_completions
 
 CANARY = "Quokka8Zebu"
@@ -211,6 +213,25 @@ def tables(data: bytes) -> None:
                 _one_line(error)
 
 
+def new(data: bytes) -> None:
+    """A file of anything makes a study that loads, of answers or of questions, or a `StudyError` that leaves nothing."""
+    ending, content = ENDINGS[data[0] % len(ENDINGS)] if data else "csv", data[1:]
+    for questions in (False, True):
+        with _folder() as folder:
+            file = folder / f"file.{ending}"
+            file.write_bytes(content)
+            try:
+                made = new_study("made", file, questions=questions, data=folder)
+            except StudyError as error:
+                _one_line(error)
+                assert [path.name for path in folder.iterdir()] == [file.name]
+                continue
+            if made.study is None:
+                assert len(load_source(str(made.folder)).items)
+            else:
+                _sound(made.study.answers)
+
+
 def policy(data: bytes) -> None:
     """The text of a policy file, as it is or sealed anew, is a policy that writes and reads back, or a `PolicyError`."""
     for text in _resealed(_text(data)):
@@ -268,7 +289,7 @@ def grid(data: bytes) -> None:
 TARGETS: dict[str, Callable[[bytes], None]] = {
     one.__name__: one
     for one in (
-        classification, distribution, verdict, reply, cells, taxonomy, prompt, study, tables, policy, routing_policy,
+        classification, distribution, verdict, reply, cells, taxonomy, prompt, study, tables, new, policy, routing_policy,
         evidence, prices, grid,
     )
 }  # fmt: skip

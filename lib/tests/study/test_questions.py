@@ -99,7 +99,12 @@ def test_rows_without_a_label_or_a_text_and_texts_that_repeat_are_said(data):
         (PLAIN, Asked(dangerous=("rde",)), "'rde' is not a class (did you mean 'red'?)"),
         ({"label": ["a", "b"]}, Asked(), "columns are missing: none for the text (looked for text, question"),
         ({"text": ["a", "b"]}, Asked(), "columns are missing: none for the label (looked for label"),
-        ({"text": ["", " "], "label": ["a", "b"]}, Asked(), "column 'text': there is no text to ask about"),
+        (
+            {"text": ["", " "], "label": ["a", "b"]},
+            Asked(),
+            "column 'text': no row with a label has a text to ask about",
+        ),
+        ({"text": ["x", None], "label": [None, "b"]}, Asked(), "column 'text': no row with a label has a text"),
         (
             {"item_id": ["a", "a"], "text": ["x", "y"], "label": ["a", "b"]},
             Asked(columns={"item_id": "item_id"}),
