@@ -1,6 +1,7 @@
 """Opening a study for a notebook: what was asked for, what that leaves, and what a reader must know of it."""
 
 import html
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,9 +95,21 @@ def open_study(settings: Settings, whole: Study | None = None) -> Opened:
     study = unsplit if settings.part == "all" else unsplit.select(part=settings.part)
     if settings.part != "all":
         remarks.append(f"Only the {settings.part} part of the study's split: {count(len(study.items), 'item')}.")
+    asked_about = _items_with(whole, tags)
+    unanswered = asked_about - len(unsplit.items)
+    if unanswered:
+        remarks.append(f"{unanswered:,} of the {count(asked_about, 'item')} have no answer here and are not counted.")
     for row in whole.excluded.itertuples():
         remarks.append(f"Left out of {row.source}: {row.count:,} ({row.reason}).")
     return Opened(whole, study, each_series(study), tuple(remarks), None if study is unsplit else unsplit)
+
+
+def _items_with(study: Study, tags: Mapping[str, str]) -> int:
+    """Count the items of a study that have these tags, answered or not."""
+    kept = pd.Series(True, study.items.index)
+    for tag, value in tags.items():
+        kept &= study.items[f"tag_{tag}"] == value
+    return int(kept.sum())
 
 
 def _groups(study: Study, tag: str) -> pd.Series:

@@ -270,6 +270,18 @@ def test_a_study_that_compares_within_a_tag_opens_the_group_that_says_most_about
     assert not chosen.remarks
 
 
+def test_items_without_an_answer_are_said_in_the_opening():
+    model = "SmolLM2-135M-Instruct.Q4_1@b179c9523d0e"
+    for settings, words in (
+        ({"study": "plant"}, None),
+        ({"study": "plant", "model": model}, "607 of the 927 items have no answer here and are not counted."),
+        ({"study": "plant", "model": model, "part": "tuning"}, "607 of the 927 items have no answer here"),
+        ({"study": "triage", "tags": "set=kopka"}, None),
+    ):
+        remarks = open_study(check("20_thresholds", settings)).remarks
+        assert any(words in one for one in remarks) if words else not any("no answer" in one for one in remarks)
+
+
 def test_a_part_and_another_seed_are_said_in_the_opening():
     settings = check("10_calibrate", {"study": "triage", "part": "tuning", "seed": 7, "model": "o3"})
     opened = open_study(settings)
