@@ -306,12 +306,20 @@ def _unreadable_kinds(frame: pd.DataFrame) -> dict[str, int]:
 
 
 def _alternative_counts(frame: pd.DataFrame) -> tuple[int, int, int]:
-    """Answers with alternatives, with scores that sum to over 1, and with an alternative above the class chosen."""
+    """Answers with alternatives, with scores that sum to over 1, and with an alternative above the class chosen.
+
+    A class that is chosen and an alternative as well counts once, with the larger of its numbers, as for the tie rule.
+    """
     if "alternatives" not in frame:
         return 0, 0, 0
+    named = [each if isinstance(each, dict) else {} for each in frame["alternatives"]]
     own = frame["confidence"].to_numpy(dtype=np.float64)
-    runners_up = [tuple(each.values()) if isinstance(each, dict) else () for each in frame["alternatives"]]
-    given = np.array([bool(each) for each in runners_up], dtype=bool)
+    chosen = frame["predicted"].tolist()
+    own = np.maximum(own, [each.get(label, 0.0) for each, label in zip(named, chosen, strict=True)])
+    runners_up = [
+        tuple(share for name, share in each.items() if name != label) for each, label in zip(named, chosen, strict=True)
+    ]
+    given = np.array([bool(each) for each in named], dtype=bool)
     largest: FloatArray = np.array([max(each, default=0.0) for each in runners_up], dtype=np.float64)
     total = own + np.array([sum(each) for each in runners_up], dtype=np.float64)
     over_one = given & (to_nano(total) > to_nano(1 + SUM_TOLERANCE))

@@ -330,7 +330,8 @@ def _counts(
 
 def _rare_rate(events: FloatArray, n: FloatArray, confidence: float) -> FloatArray:
     """Lowest rate at which as many rare events are still plausible; 1 where events are none or not rare."""
-    rare = (events > 0) & (events <= FEW_EVENTS)
+    # Events that a share times a number gave may be off in the last bits.
+    rare = (events > 0) & (events <= FEW_EVENTS * (1 + 1e-9))
     mean = special.gammaincinv(np.where(rare, events, 1.0), 1 - confidence)
     return np.asarray(np.where(rare, mean / np.where(rare, n, 1.0), 1.0), dtype=np.float64)
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from assay.measure.intervals import UNKNOWN, FloatArray, Interval, wilson
 from assay.measure.item_means import Confidences
+from assay.measure.ranking import effective_of_area
 
 
 def area_by_item(stated: Confidences, items: int) -> tuple[float, FloatArray]:
@@ -49,8 +50,8 @@ def area_interval(stated: Confidences, items: int, confidence: float) -> Interva
         return UNKNOWN
     answered = len(np.unique(stated.item))
     variance = float((influence**2).sum())
-    effective = min(answered, area * (1 - area) / variance) if variance > 0 else _rarer(stated)
-    low, high = wilson(min(area * effective, effective), effective, confidence)
+    effective = effective_of_area(area, variance, answered, _rarer(stated))
+    low, high = wilson(min(max(area, 0.0) * effective, effective), effective, confidence)
     return Interval(area, float(low), float(high), len(stated.item), float(effective))
 
 
@@ -86,6 +87,6 @@ def area_difference(a: Confidences, b: Confidences) -> Callable[[FloatArray], Fl
     return difference
 
 
-def _rarer(stated: Confidences) -> float:
-    """Items with the rarer outcome: what a perfect order, which shows no variance, stands on."""
-    return float(min(len(np.unique(stated.item[stated.correct == outcome])) for outcome in (True, False)))
+def _rarer(stated: Confidences) -> int:
+    """Count the items with the rarer outcome."""
+    return min(len(np.unique(stated.item[stated.correct == outcome])) for outcome in (True, False))

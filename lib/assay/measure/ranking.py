@@ -13,6 +13,8 @@ from assay.measure.cells import Cells
 from assay.measure.intervals import UNKNOWN, FloatArray, Interval, wilson
 from assay.measure.judged import Judged
 
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True)
 class Ranking:
@@ -48,8 +50,7 @@ def auroc(judged: Judged, confidence: float = 0.95) -> Ranking:
     -----
     The variance is that of DeLong et al. (1988), https://doi.org/10.2307/2531595, summed by item as in Obuchowski
     (1997), https://doi.org/10.2307/2533958. The interval is Wilson's at the number of answers that would give a
-    proportion this variance, at most the number of items, so that it never leaves [0, 1]. A perfect order has no
-    variance and is given as many as there are items with the rarer outcome.
+    proportion this variance, so that it never leaves [0, 1]; see `effective_of_area` for what that number is at most.
     """
     judged.require_any()
     cells = judged.cells
@@ -65,14 +66,39 @@ def auroc(judged: Judged, confidence: float = 0.95) -> Ranking:
     placement = np.where(judged.correct, (beaten[code] - area) / right, (beating[code] - area) / wrong)
     by_item = np.bincount(judged.item, weights=placement, minlength=judged.items)
     variance = float((by_item**2).sum())
-    effective = float(judged.items)
-    if variance > 0:
-        effective = min(effective, area * (1 - area) / variance)
-    if area in (0.0, 1.0):
-        effective = float(min(_items_with(judged, True), _items_with(judged, False)))
+    rarer = min(_items_with(judged, True), _items_with(judged, False))
+    effective = effective_of_area(area, variance, judged.items, rarer)
     low, high = wilson(min(area * effective, effective), effective, confidence)
     interval = Interval(area, float(low), float(high), len(judged), effective)
     return Ranking(interval, "one distinct confidence: it carries no order" if len(cells) == 1 else "")
+
+
+def effective_of_area(area: float, variance: float, items: int, rarer: int) -> float:
+    """Return the number of items at which a proportion would be as uncertain as an area under the ROC curve.
+
+    Parameters
+    ----------
+    area : float in [0, 1]
+    variance : float
+        Of the area, as the placements of the items show it.
+    items, rarer : int
+        Items in all, and those with the rarer outcome, at least 1.
+
+    Returns
+    -------
+    float
+        At most three times `rarer`: that is what an order without content gives with many of the other outcome (Mann and
+        Whitney 1947, https://doi.org/10.1214/aoms/1177730491), and a few wrong answers that happen to lie close together
+        do not show that the next would. `rarer` itself where one item has the outcome, so that its placement shows no
+        scatter, and for a perfect order, which shows none either.
+    """
+    # Weights such as thirds make a perfect order differ from 1 in the last bits.
+    if rarer == 1 or min(area, 1 - area) < _ROUNDING:
+        return float(rarer)
+    # Few deviations from their own mean are too small by this.
+    variance *= rarer / (rarer - 1)
+    shown = area * (1 - area) / variance if variance > _ROUNDING**2 else float("inf")
+    return min(float(items), 3.0 * rarer, shown)
 
 
 def area_of(cells: Cells) -> float:

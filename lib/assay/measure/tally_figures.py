@@ -10,7 +10,7 @@ import pandas as pd
 from assay.measure.cells import Cells
 from assay.measure.ece import ece
 from assay.measure.gates import GateFinding, judge
-from assay.measure.intervals import UNKNOWN, Interval, wilson
+from assay.measure.intervals import UNKNOWN, Interval, proportion_bounds
 from assay.measure.operating import OperatingPoint, best_point, figures_over, single_gates
 from assay.measure.ranking import area_of
 from assay.measure.scores import Loss, log_losses, squared_errors
@@ -179,7 +179,7 @@ def tally_figures(counted: Tally, threshold: float | None = None, margin: float 
 
 def _calibration(cells: Cells, repeated: bool) -> CalibrationFigures:
     n, right = cells.n, int(cells.right.sum())
-    low, high = (float("nan"), float("nan")) if repeated else map(float, wilson(right, n))
+    low, high = (float("nan"), float("nan")) if repeated else map(float, proportion_bounds(right, n))
     return CalibrationFigures(
         accuracy=Interval(right / n, low, high, n, float("nan") if repeated else float(n)),
         confidence=float((cells.confidence * cells.count).sum()) / n,

@@ -182,8 +182,24 @@ def test_the_area_is_that_of_the_answers_and_so_is_its_variance():
     interval = auroc(Judged.of(confidence, correct)).auroc
     ours = area_interval(stated(confidence, correct), 300, CONFIDENCE)
     assert (ours.low, ours.high) == pytest.approx((interval.low, interval.high))
-    assert area * (1 - area) / (influence**2).sum() == pytest.approx(interval.n_effective)
+    rarer = min(correct.sum(), (~correct).sum())
+    variance = (influence**2).sum() * rarer / (rarer - 1)
+    assert area * (1 - area) / variance == pytest.approx(interval.n_effective)
     assert influence.sum() == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("runs", [2, 3, 5, 6, 7, 10])
+@pytest.mark.parametrize("items", range(4, 12))
+def test_a_perfect_order_of_repeated_items_stands_on_the_rarer_outcome_whatever_the_weights(runs, items):
+    correct = np.repeat(np.arange(items) % 2 == 0, runs)
+    item = np.repeat(np.arange(items), runs)
+    for high, low in ((0.9, 0.1), (0.1, 0.9)):
+        confidence = np.where(correct, high, low)
+        one = Confidences(confidence, correct, item, np.full(len(item), 1 / runs))
+        ours = area_interval(one, items, CONFIDENCE)
+        theirs = auroc(Judged.of(confidence, correct, item)).auroc
+        assert ours.n_effective == theirs.n_effective == items // 2
+        assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
 
 
 def test_a_perfect_order_stands_on_the_items_with_the_rarer_outcome():

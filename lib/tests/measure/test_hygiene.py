@@ -125,3 +125,17 @@ def test_a_bare_frame_will_do():
     assert report.readable == 2
     assert report.flags == {}
     assert report.with_alternatives_share == 0
+
+
+def test_a_class_that_is_chosen_and_an_alternative_as_well_counts_once():
+    frame = pd.DataFrame(
+        {
+            "item_id": ["a", "b", "c"],
+            "label": ["x", "y", "x"],
+            "predicted": ["x", "x", "x"],
+            "confidence": [0.6, 0.5, 0.3],
+            "alternatives": [{"x": 0.6, "y": 0.4}, {"x": 0.7, "y": 0.2}, {"x": 0.4, "y": 0.7}],
+        }
+    )
+    found = hygiene(frame)[0]
+    assert (found.over_one, found.inverted) == (1, 1)

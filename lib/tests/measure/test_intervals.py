@@ -14,6 +14,7 @@ from assay.measure.intervals import (
     exact_lower,
     exact_upper,
     item_codes,
+    plain_proportion,
     proportion_bounds,
     wilson,
 )
@@ -183,3 +184,10 @@ def test_a_missing_item_is_refused_with_its_position():
 def test_unusable_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize("events", [1, 2, 3])
+def test_a_few_hits_are_a_few_whatever_the_number_of_items_rounds_them_to(events):
+    for items in range(events + 1, 400):
+        hits = [1] * events + [0] * (items - events)
+        assert clustered_proportion(hits, [1] * items).low == pytest.approx(plain_proportion(events, items).low)

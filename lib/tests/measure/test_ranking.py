@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy import special
 from sklearn.metrics import roc_auc_score
 
 from assay.measure.judged import Judged
@@ -31,7 +32,8 @@ def test_the_variance_is_that_of_delong():
     variance = wins.mean(axis=1).var() / len(right) + wins.mean(axis=0).var() / len(wrong)
     found = auroc(Judged.of(confidence, correct)).auroc
     assert found.estimate == pytest.approx(area)
-    assert found.n_effective == pytest.approx(min(400, area * (1 - area) / variance))
+    rarer = min(len(right), len(wrong))
+    assert found.n_effective == pytest.approx(min(400, area * (1 - area) / variance * (rarer - 1) / rarer))
 
 
 def test_copies_of_every_answer_change_nothing():
@@ -77,3 +79,24 @@ def test_one_distinct_confidence_carries_no_order():
 def test_nothing_readable_is_an_error():
     with pytest.raises(ValueError, match="no readable answer"):
         auroc(Judged.of([], []))
+
+
+@pytest.mark.parametrize("area", [0.5, 0.7, 0.9])
+@pytest.mark.parametrize("wrong", [1, 2, 3, 5, 10])
+def test_the_interval_covers_the_area_where_few_answers_are_wrong(area, wrong):
+    rng = np.random.default_rng(wrong)
+    apart = special.ndtri(area) * 2**0.5
+    correct = np.arange(100) >= wrong
+    covered = 0
+    for _ in range(300):
+        confidence = special.ndtr(rng.normal(apart * correct, 1.0))
+        found = auroc(Judged.of(confidence, correct)).auroc
+        covered += found.low <= area <= found.high
+    assert covered >= 0.92 * 300
+
+
+def test_an_order_that_is_nearly_perfect_promises_hardly_more_than_a_perfect_one():
+    correct = np.arange(100) > 0
+    others = np.linspace(0.505, 0.99, 99)
+    perfect, nearly = (auroc(Judged.of(np.r_[wrong, others], correct)).auroc for wrong in (0.50, 0.51))
+    assert (perfect.n_effective, nearly.n_effective) == (1, 1)
